@@ -1,0 +1,76 @@
+/* codes.c: every error code, its title and its explanation (`t2o explain CODE`). */
+#include "base/session.h"
+
+#include <strings.h>
+
+typedef struct code {
+    const char *code, *title, *text;
+} code;
+
+static const code codes[] = {
+    { "E0101", "the output cannot be written",
+      "The folder does not exist, may not be written to, or the disk is full. The output is written beside its\n"
+      "final name and renamed at the end, so an older file of that name is still whole." },
+    { "E0102", "the converted graph does not pass the check",
+      "The graph that the rules built is not valid ONNX at the requested opset. A rule's own mistake is reported\n"
+      "as E0603 with its line; this code means the fault arose later. Try another --opset, and report the model." },
+    { "E0201", "wrong use of the command line",
+      "`t2o --help` lists the commands, `t2o COMMAND --help` the options of one." },
+    { "E0301", "no rule converts an operator",
+      "The model uses an operator that no rule file knows. `t2o rules stub NAMESPACE::OP` prints a rule to start\n"
+      "from; save it and convert again with `-r FILE`. `t2o check MODEL` lists everything that is missing." },
+    { "E0302", "every rule for an operator declined",
+      "Rules exist for the operator, but not for these arguments, dtypes or shapes; the reasons are listed. A rule\n"
+      "of your own (`-r FILE`) is asked first." },
+    { "E0303", "an operator cannot be expressed at this opset",
+      "The graph needs an ONNX operator, a type or an attribute that is newer than the requested opset. The error\n"
+      "names the first opset that has it; pass it with --opset." },
+    { "E0304", "a write into memory that is shared",
+      "An in-place operation changes a tensor that is also visible under another name: a view of it, an input or\n"
+      "a buffer. Exporting with run_decompositions() makes the program functional." },
+    { "E0305", "a part of the archive is of a kind that is not converted",
+      "For example an input or output that is an object of a Python class, or a token." },
+    { "E0501", "the input cannot be read",
+      "The path does not exist, is a directory, or may not be read." },
+    { "E0502", "the input is not an archive of torch.export",
+      "t2o reads archives written by torch.export.save. What the file looks like instead is said in the message." },
+    { "E0503", "the archive is damaged",
+      "The zip structure or a record in it is cut short or contradicts itself. Copy or export the file again." },
+    { "E0504", "the program in the archive is malformed",
+      "The JSON text that describes the graph does not follow the format of torch.export." },
+    { "E0505", "no such model in the archive",
+      "An archive may hold several models; `t2o info FILE` lists them, `--model NAME` picks one." },
+    { "E0506", "the archive's version is not supported",
+      "The schema version of the archive is one that this version of t2o does not read." },
+    { "E0507", "a weight has no data",
+      "The archive names a weight but holds no or too few bytes for it (exported with fake or meta tensors,\n"
+      "or cut short)." },
+    { "E0601", "a rule file cannot be loaded",
+      "The Lua file has a syntax error, or fails while it is loaded." },
+    { "E0602", "a rule fails with a Lua error",
+      "The rule for an operator raised an error; file and line are given." },
+    { "E0603", "a rule builds an invalid node",
+      "An operator, attribute, type or number of inputs that ONNX does not have; the rule's line is given." },
+    { "E0604", "a rule's result differs from what the archive records",
+      "torch.export records the dtype and the shape of every tensor. The rule returned a value of another dtype\n"
+      "or shape, so the model would be wrong." },
+    { "E0605", "a rule exceeds its limits",
+      "Rules run with a limit on instructions and memory, so that an endless loop ends with an error." },
+    { "E0606", "two rules for one operator in the same layer",
+      "Both lines are given. Put one in a later layer (-r), or remove it." },
+};
+
+const char *t2o_explain(const char *name, const char **title)
+{
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (!strcasecmp(codes[i].code, name)) {
+            *title = codes[i].title;
+            return codes[i].text;
+        }
+    return NULL;
+}
+
+const char *t2o_code_at(size_t index)
+{
+    return index < sizeof codes / sizeof *codes ? codes[index].code : NULL;
+}
