@@ -97,10 +97,13 @@ char *t2o_vprintf(t2o_arena *arena, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    char brief[128];
+    int n = vsnprintf(brief, sizeof brief, format, args);
     char *text = t2o_alloc(arena, (size_t)(n < 0 ? 0 : n) + 1);
-    if (n > 0)
+    if (n >= (int)sizeof brief)
         vsnprintf(text, (size_t)n + 1, format, again);
+    else if (n > 0)
+        memcpy(text, brief, (size_t)n);
     va_end(again);
     return text;
 }

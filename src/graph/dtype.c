@@ -39,18 +39,18 @@ static const struct {
 
 const char *t2o_dtype_name(t2o_dtype d)
 {
-    return d < T2O_N_DTYPES ? types[d].name : "none";
+    return d < T2O_N_DTYPES && types[d].name ? types[d].name : "none";
 }
 
 const char *t2o_dtype_short(t2o_dtype d)
 {
-    return d < T2O_N_DTYPES ? types[d].brief : "none";
+    return d < T2O_N_DTYPES && types[d].brief ? types[d].brief : "none";
 }
 
 t2o_dtype t2o_dtype_named(const char *name)
 {
     for (int i = 1; i < T2O_N_DTYPES; i++)
-        if (!strcmp(types[i].name, name))
+        if (types[i].name && !strcmp(types[i].name, name))
             return (t2o_dtype)i;
     return T2O_NO_DTYPE;
 }

@@ -34,7 +34,7 @@ typedef enum t2o_dtype {
     T2O_FLOAT8_E8M0FNU = 24,
     T2O_UINT2 = 25,
     T2O_INT2 = 26,
-    T2O_COMPLEX32 = 27, /* PyTorch only */
+    T2O_COMPLEX32 = 29, /* PyTorch only; ONNX uses 27 and 28 for its 6-bit floats */
     T2O_N_DTYPES
 } t2o_dtype;
 

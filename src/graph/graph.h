@@ -70,6 +70,7 @@ const char *t2o_spec_name(t2o_spec_kind kind); /* "USER_INPUT" */
 
 struct t2o_value {
     const char *name; /* unique in its graph once named; NULL = named at the end ("val_3") */
+    uint32_t id;      /* its place in graph->values */
     t2o_value_kind kind;
     t2o_dtype dtype;
     int32_t rank;               /* -1 = unknown (only between steps) */

@@ -1,0 +1,314 @@
+-- lua/t2o/builder.lua: the ONNX builder `g`: every operator as a function, constants, shapes.
+
+local core = require("t2o.core")
+local types = require("t2o.types")
+local values = require("t2o.value")
+local infer = require("t2o.infer")
+
+local g = {}
+local M = { g = g }
+
+local current            -- the torch node whose rule runs
+local dim_values = {}    -- graph -> dim -> its value as int64[1]
+
+function M.set_current(node) current = node end
+function M.current() return current end
+
+-- ---- operators ----
+
+local function build(op, inputs, attrs, count, variadic)
+  local outputs = core.build(op, inputs, attrs, count)
+  infer.apply(op, inputs, attrs, outputs)
+  if variadic then return outputs end
+  return table.unpack(outputs, 1, count)
+end
+
+local function operator(op)
+  return function(...)
+    local about = core.operator(op, select(3, core.context()))
+    local inputs, attrs = table.pack(...), {}
+    if inputs.n > 0 and type(inputs[inputs.n]) == "table" then
+      for k, v in pairs(inputs[inputs.n]) do
+        attrs[k] = type(v) == "function" and core.body(k, function() return table.pack(v(g)) end) or v
+      end
+      inputs[inputs.n] = nil
+      inputs.n = inputs.n - 1
+    end
+    local count = attrs.outputs
+    attrs.outputs = nil
+    return build(op, inputs, attrs, count or (about and math.max(about.min_outputs, 1)) or 1,
+                 about and about.variadic_outputs)
+  end
+end
+
+local namespaces = {}
+
+setmetatable(g, {
+  __index = function(self, key)
+    if key == "opset" then return (core.context()) end
+    if key == "target" then return (select(2, core.context())) end
+    if type(key) ~= "string" then error("operators are given by name", 2) end
+    if not key:find("^%u") then
+      local ns = namespaces[key] or M.namespace(key)
+      if ns then return ns end
+      error("the builder has no function '" .. key .. "'", 2)
+    end
+    local fn = operator(key)
+    rawset(self, key, fn)
+    return fn
+  end,
+})
+
+--- g.aten, g.prims ...: other rules as functions; set by lua/t2o/translate.lua.
+function M.set_namespaces(make)
+  M.namespace = function(name)
+    namespaces[name] = make(name)
+    return namespaces[name]
+  end
+end
+
+--- An operator of another domain. Its outputs have the dtypes and shapes that the archive records for the node.
+--- @return values, one for each output of the torch node
+function g.custom(domain, name, inputs, attrs)
+  local outs = current and current.outputs or { n = 1 }
+  inputs.n = inputs.n or #inputs
+  local list = core.build(domain .. "::" .. name, inputs, attrs or {}, outs.n)
+  for i, v in ipairs(list) do
+    if outs[i] and outs[i].kind == "tensor" then
+      core.set_dtype(v, outs[i].dtype)
+      core.set_shape(v, outs[i].shape)
+    end
+  end
+  return table.unpack(list)
+end
+
+-- ---- constants ----
+
+local function flatten(t, depth, dims, out)
+  dims[depth] = dims[depth] or #t
+  if dims[depth] ~= #t then error("a nested list whose rows differ in length", 3) end
+  for _, x in ipairs(t) do
+    if type(x) == "table" then flatten(x, depth + 1, dims, out) else out[#out + 1] = x end
+  end
+end
+
+local function default_dtype(x)
+  if type(x) == "boolean" then return "bool" end
+  return math.type(x) == "float" and "float32" or "int64"
+end
+
+--- A constant of a number or a (nested) list of numbers.
+function g.const(value, dtype)
+  if type(value) ~= "table" then return core.constant(dtype or default_dtype(value), {}, { value }) end
+  local dims, out = {}, {}
+  flatten(value, 1, dims, out)
+  return core.constant(dtype or default_dtype(out[1]), dims, out)
+end
+
+--- A constant of this shape (integers) filled with a number.
+function g.full(shape, value, dtype)
+  for _, d in ipairs(shape) do
+    if math.type(d) ~= "integer" then
+      return g.Expand(g.scalar(value, dtype or default_dtype(value)), g.ints(shape))
+    end
+  end
+  return core.constant(dtype or default_dtype(value), shape, value)
+end
+
+function g.zeros(shape, dtype) return g.full(shape, 0, dtype or "float32") end
+function g.ones(shape, dtype) return g.full(shape, 1, dtype or "float32") end
+
+--- A number, a dim or a value as a 0-d value of a dtype (or of the dtype of a value).
+function g.scalar(x, like)
+  local dtype = core.is_value(like) and like.dtype or like or default_dtype(x)
+  if core.is_value(x) then return x:to(dtype) end
+  if core.is_dim(x) then return M.cast(g.Squeeze(M.dim_value(x), g.ints { 0 }), dtype) end
+  if dtype == "bool" then x = x ~= 0 and x ~= false end
+  if type(x) == "boolean" and dtype ~= "bool" then x = x and 1 or 0 end
+  if types.is_int(dtype) and math.type(x) == "float" then x = math.tointeger(x < 0 and math.ceil(x) or math.floor(x)) or x end
+  return core.constant(dtype, {}, { x })
+end
+
+--- A number as the tensor that PyTorch makes of it: it counts less in type promotion.
+function M.wrap(x)
+  local v
+  if core.is_dim(x) then v = g.scalar(x, "int64") else v = g.const(x) end
+  types.mark_wrapped(v, x)
+  return v
+end
+
+function M.cast(v, dtype)
+  if v.dtype == dtype then return v end
+  if types.is_complex(v.dtype) or types.is_complex(dtype) then
+    core.decline(string.format("a cast from %s to %s", v.dtype, dtype))
+  end
+  local content = core.content(v)
+  local out = g.Cast(v, { to = dtype })
+  if content and types.is_int(dtype) then core.set_content(out, content) end
+  return out
+end
+
+-- ---- sizes ----
+
+local function add_all(pieces, op)
+  local x = pieces[1]
+  for i = 2, #pieces do x = g[op](x, pieces[i]) end
+  return x
+end
+
+local function symbol_value(d)
+  local value, axis = core.symbol_source(d.name)
+  if not value then core.decline(string.format("no tensor tells the size %s at run time", tostring(d))) end
+  if axis < 0 then return g.Reshape(M.cast(value, "int64"), g.const { 1 }) end
+  return g.Shape(value, { start = axis, ["end"] = axis + 1 })
+end
+
+local NUMBER_OPS = {
+  FloorDiv = function(a, b)
+    -- ONNX divides towards zero; subtracting Python's remainder first makes the division exact
+    return g.Div(g.Sub(a, g.Mod(a, b)), b)
+  end,
+  Mod = function(a, b) return g.Mod(a, b) end,
+  Max = function(a, b) return g.Max(a, b) end,
+  Min = function(a, b) return g.Min(a, b) end,
+  Pow = function(a, b) return g.Pow(a, b) end,
+}
+
+local function number_value(d)
+  if math.type(d) == "integer" then return core.constant("int64", { 1 }, { d }) end
+  return M.dim_value(d)
+end
+
+local function compute(d)
+  if d.kind == "symbol" then return symbol_value(d) end
+  local pieces = {}
+  for i, x in ipairs(d.args) do pieces[i] = number_value(x) end
+  if d.kind == "add" then return add_all(pieces, "Add") end
+  if d.kind == "mul" then return add_all(pieces, "Mul") end
+  local fn = NUMBER_OPS[d.name]
+  if not fn then core.decline(string.format("the size %s cannot be computed in ONNX", tostring(d))) end
+  local zero_known = d.name == "FloorDiv" and core.compare(d.args[1], 0)
+  if zero_known and zero_known >= 0 then return g.Div(pieces[1], pieces[2]) end
+  return fn(pieces[1], pieces[2])
+end
+
+--- A dim as a value int64[1]; made once in a graph.
+function M.dim_value(d)
+  local graph, before = core.place()
+  if before then return compute(d) end
+  dim_values[graph] = dim_values[graph] or {}
+  local known = dim_values[graph][d]
+  if not known then
+    known = compute(d)
+    core.set_content(known, { d })
+    dim_values[graph][d] = known
+  end
+  return known
+end
+
+--- An int64 list of integers and dims as a value of rank 1.
+function g.ints(list)
+  local pieces, run = {}, {}
+  local function flush()
+    if #run > 0 then pieces[#pieces + 1] = core.constant("int64", { #run }, run) end
+    run = {}
+  end
+  for i = 1, list.n or #list do
+    local d = list[i]
+    if math.type(d) == "integer" then
+      run[#run + 1] = d
+    elseif core.is_dim(d) then
+      flush()
+      pieces[#pieces + 1] = M.dim_value(d)
+    else
+      error(string.format("element %d of a list of sizes is a %s, not an integer or a dim", i, type(d)), 2)
+    end
+  end
+  flush()
+  if #pieces == 0 then return core.constant("int64", { 0 }, {}) end
+  if #pieces == 1 then return pieces[1] end
+  pieces[#pieces + 1] = { axis = 0 }
+  local v = g.Concat(table.unpack(pieces))
+  local content = {}
+  for i = 1, list.n or #list do content[i] = list[i] end
+  core.set_content(v, content)
+  return v
+end
+
+--- The target of a Reshape of x in its smallest form: constants, a 0 where a size is x's own, one -1.
+local function reshape_target(x, dims)
+  local out, unknown = {}, 0
+  local same = x and x.rank or 0
+  local own = x and x.shape or {}
+  for i, d in ipairs(dims) do
+    if core.is_dim(d) and i <= same and own[i] == d then
+      out[i] = 0
+    elseif core.is_dim(d) then
+      out[i] = d
+      unknown = unknown + 1
+    else
+      out[i] = d
+    end
+  end
+  if unknown == 1 then
+    for i, d in ipairs(out) do
+      if core.is_dim(d) then out[i] = -1 end
+    end
+  end
+  return out
+end
+
+--- x with another shape (integers and dims, none of them -1).
+function g.reshape(x, dims)
+  for _, d in ipairs(dims) do
+    if d == 0 then
+      local y = g.Reshape(x, g.ints(dims), { allowzero = 1 })
+      core.set_shape(y, dims)
+      return y
+    end
+  end
+  if #dims == x.rank then
+    local same = true
+    for i, d in ipairs(x.shape) do same = same and d == dims[i] end
+    if same then return x end
+  end
+  local y = g.Reshape(x, g.ints(reshape_target(x, dims)))
+  core.set_shape(y, dims)
+  return y
+end
+
+--- The int64 list of sizes for operators that take a shape (Expand, ConstantOfShape ...).
+function g.shape(dims) return g.ints(dims) end
+
+--- x broadcast to a shape.
+function g.expand(x, dims)
+  local y = g.Expand(x, g.ints(dims))
+  core.set_shape(y, infer.broadcast(x.shape, dims))
+  return y
+end
+
+-- ---- giving up, bodies ----
+
+--- Gives the next candidate its turn. Never returns.
+function g.decline(text, ...)
+  core.decline(select("#", ...) > 0 and string.format(text, ...) or text)
+end
+
+--- A body for If, Loop and Scan: fn(inputs...) returns its outputs.
+--- @param inputs table list of { dtype, shape }
+function g.body(name, inputs, fn)
+  return core.body(name, function()
+    local args = {}
+    for i, spec in ipairs(inputs) do
+      args[i] = core.body_input(spec[1])
+      core.set_shape(args[i], spec[2])
+    end
+    return { fn(table.unpack(args)) }
+  end)
+end
+
+values.set_builder(setmetatable({}, {
+  __index = function(_, key) return M[key] or g[key] end,
+}))
+
+return M

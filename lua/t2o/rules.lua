@@ -1,0 +1,211 @@
+-- lua/t2o/rules.lua: the registry of rules: namespaces, layers, and which rule is asked first.
+
+local core = require("t2o.core")
+local schemas = require("t2o.schema")
+
+local M = {}
+
+local layers = {}     -- names, in order
+local ops = {}        -- "aten::relu" -> list of candidates in order of registration
+local sorted = {}     -- the same, in the order in which they are asked; made on first use
+local views = {}      -- op -> {kind = 1 | 2, rebuild = function, place}
+local dropped = {}    -- ops without results that need no translation
+local namespaces = {}
+
+--- Begins a layer: what is registered from here on belongs to it.
+function M.start_layer(name)
+  layers[#layers + 1] = name
+end
+
+function M.finish() end
+
+local function add(op, candidate)
+  candidate.layer = #layers
+  candidate.place = core.where() or layers[#layers]
+  candidate.op = op
+  local list = ops[op] or {}
+  for _, other in ipairs(list) do
+    local both = not (candidate.when or other.when) and (candidate.kind == "wrap") == (other.kind == "wrap")
+    if other.layer == candidate.layer and both then
+      core.fail("E0606", string.format("two rules for %s: %s and %s", op, other.place, candidate.place))
+    end
+  end
+  list[#list + 1] = candidate
+  candidate.order = #list
+  ops[op] = list
+  sorted = {}
+end
+
+-- Later layers first; in a layer wrappers, then rules with a condition, then the one without.
+local function before(a, b)
+  if a.layer ~= b.layer then return a.layer > b.layer end
+  local function weight(c) return c.kind == "wrap" and 0 or c.when and 1 or 2 end
+  if weight(a) ~= weight(b) then return weight(a) < weight(b) end
+  if a.order ~= b.order then return a.order < b.order end
+  return a.op > b.op -- a name with a namespace before a bare one
+end
+
+--- The rules for an op in the order in which they are asked, or nil.
+function M.candidates(op)
+  local list = sorted[op]
+  if list == nil then
+    list = {}
+    for _, key in ipairs { op, "*::" .. (op:match("::(.*)$") or op) } do
+      for _, c in ipairs(ops[key] or {}) do list[#list + 1] = c end
+    end
+    table.sort(list, before)
+    sorted[op] = list
+  end
+  return list[1] and list or nil
+end
+
+--- Where the first rule for an op stands, or nil.
+function M.place_of(op)
+  local list = M.candidates(op)
+  return list and list[1].place
+end
+
+function M.is_dropped(op) return dropped[op] ~= nil end
+
+--- 0: no view; 1: a view; 2: its input itself.
+function M.view_kind(op) return views[op] and views[op].kind or 0 end
+
+--- All ops with a rule, sorted.
+function M.ops()
+  local out = {}
+  for op in pairs(ops) do out[#out + 1] = op end
+  table.sort(out)
+  return out
+end
+
+function M.layer_name(i) return layers[i] end
+
+--- The parsed schema of a candidate; nil for rules without one (register_op).
+function M.schema_of(candidate)
+  if not candidate.schema and candidate.schema_text then
+    candidate.schema = schemas.parse(candidate.schema_text)
+  end
+  return candidate.schema
+end
+
+-- ---- what rule files use ----
+
+local namespace = {}
+namespace.__index = namespace
+
+--- @param name string "aten", "mylib", ...
+function M.namespace(name)
+  if type(name) ~= "string" or not name:find("^[%w_]+$") then
+    error("a namespace is a name such as \"aten\"", 2)
+  end
+  namespaces[name] = namespaces[name] or setmetatable({ name = name }, namespace)
+  return namespaces[name]
+end
+
+local function op_of(self, text)
+  local name = type(text) == "string" and schemas.op_name(text)
+  if not name then error("a rule begins with an operator's schema, as text", 3) end
+  return self.name .. "::" .. name
+end
+
+--- A rule: schema, optional { when = function(a, n) }, function(g, a, n) -> results.
+function namespace:rule(text, options, fn)
+  if type(options) == "function" then options, fn = {}, options end
+  if type(fn) ~= "function" or type(options) ~= "table" then
+    error("rule(schema, [options,] function): the function is missing", 2)
+  end
+  for key in pairs(options) do
+    if key ~= "when" then error("a rule has no option '" .. tostring(key) .. "'", 2) end
+  end
+  add(op_of(self, text), { kind = "rule", schema_text = text, fn = fn, when = options.when })
+end
+
+--- Plain renames: schema -> ONNX operator that takes the tensors in the same order.
+function namespace:map(entries)
+  local texts = {}
+  for text in pairs(entries) do texts[#texts + 1] = text end
+  table.sort(texts)
+  for _, text in ipairs(texts) do
+    add(op_of(self, text), { kind = "map", schema_text = text, onnx = entries[text] })
+  end
+end
+
+--- Overrides and calls what it overrides: function(base, g, a, n); base(g, a) runs the next rule.
+function namespace:wrap(name, fn)
+  if type(fn) ~= "function" then error("wrap(name, function): the function is missing", 2) end
+  add(op_of(self, name), { kind = "wrap", fn = fn })
+end
+
+--- An op whose result is a view of its first argument; rebuild(t, base, changed, a) gives the changed base.
+function namespace:view(name, rebuild)
+  views[op_of(self, name)] = { kind = 1, rebuild = rebuild, place = core.where() }
+end
+
+--- Ops whose result is their first argument itself.
+function namespace:alias(names)
+  for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 2, place = core.where() } end
+end
+
+--- Ops without results that say nothing about the numbers: assertions and hints.
+function namespace:drop(names)
+  for _, name in ipairs(names) do dropped[op_of(self, name)] = core.where() end
+end
+
+-- ---- the names of torch-to-onnx ----
+
+local function qualified(name)
+  name = name:gsub("^torch%.ops%.", "")
+  local ns, rest = name:match("^([%w_]+)::(.+)$")
+  if not ns then ns, rest = "aten", name end
+  return ns, (rest:gsub("%.default$", ""))
+end
+
+--- register_mapping("aten::erf", "Erf"): the tensors of the call, in order, into one ONNX operator.
+local function register_mapping(name, onnx)
+  local ns, op = qualified(name)
+  add(ns .. "::" .. op, { kind = "mapping", onnx = onnx })
+end
+
+--- register_op(names, onnx, handler): handler(node, value_map, tape, opset_version) -> inputs, attributes.
+local function register_op(names, onnx, handler)
+  if type(names) == "string" then names = { names } end
+  if type(handler) ~= "function" then error("register_op(names, operator, function): the function is missing", 2) end
+  local seen = {}
+  for _, name in ipairs(names) do
+    local bare = not name:find("::") and not name:find("^torch%.ops%.")
+    local ns, op = qualified(name)
+    -- a bare name means the op of any namespace, as it does in the Python tool
+    local key = bare and "*::" .. op or ns .. "::" .. op
+    if not seen[key] then
+      add(key, { kind = "handler", onnx = onnx, fn = handler })
+      seen[key] = true
+    end
+  end
+end
+
+-- ---- the sandbox ----
+
+local function copy(t)
+  local out = {}
+  for k, v in pairs(t) do out[k] = v end
+  return out
+end
+
+local safe = {
+  assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs, select = select,
+  setmetatable = setmetatable, getmetatable = function(x) return type(x) == "table" and getmetatable(x) or nil end,
+  rawequal = rawequal, rawget = rawget, rawlen = rawlen, rawset = rawset, tonumber = tonumber, tostring = tostring,
+  type = type, require = require, register_mapping = register_mapping, register_op = register_op,
+  _VERSION = _VERSION,
+}
+
+--- A new global table for a rule file: files do not see each other's globals.
+function M.environment()
+  local env = copy(safe)
+  env.string, env.table, env.math, env.utf8 = copy(string), copy(table), copy(math), copy(utf8)
+  env.string.dump = nil
+  env._G = env
+  return env
+end
+
+return M

@@ -1,0 +1,148 @@
+-- lua/t2o/translate.lua: runs the rules for one torch node, in their order, until one takes it.
+
+local core = require("t2o.core")
+local rules = require("t2o.rules")
+local schemas = require("t2o.schema")
+local builder = require("t2o.builder")
+local types = require("t2o.types")
+local compat = require("t2o.compat")
+
+local M = {}
+local g = builder.g
+
+local function tensors_of(schema, a)
+  local out = { n = 0 }
+  for _, p in ipairs(schema.params) do
+    if p.type ~= "Tensor" then
+      core.fail("E0603", "map takes only operators whose arguments are all tensors")
+    end
+    out.n = out.n + 1
+    out[out.n] = a[p.key]
+  end
+  return out
+end
+
+-- An integer given to an op that computes in floats is converted first.
+local function to_floats(inputs, node)
+  local result = node and node.outputs[1]
+  if not (result and result.kind == "tensor" and types.is_float(result.dtype)) then return end
+  for i = 1, inputs.n do
+    local v = inputs[i]
+    if v and (types.is_int(v.dtype) or v.dtype == "bool") then inputs[i] = v:to(result.dtype) end
+  end
+end
+
+local run
+
+local kinds = {}
+
+function kinds.rule(c, a, node) return c.fn(g, a, node) end
+
+function kinds.map(c, a, node)
+  local inputs = tensors_of(rules.schema_of(c), a)
+  to_floats(inputs, node)
+  return g[c.onnx](table.unpack(inputs, 1, inputs.n))
+end
+
+function kinds.wrap(c, a, node, list, index)
+  local function base(other_g, other_a)
+    return table.unpack(run(list, index + 1, node, other_a or a), 1)
+  end
+  return c.fn(base, g, a, node)
+end
+
+function kinds.mapping(c, _, node) return compat.mapping(c, node) end
+function kinds.handler(c, _, node) return compat.handler(c, node) end
+
+local function show_reason(c, reason)
+  local place = c.place
+  local at = reason.place and reason.place ~= place and " (" .. reason.place .. ")" or ""
+  return string.format("%s: %s%s", place, reason.reason, at)
+end
+
+-- The schema that binds the arguments: a wrapper has that of what it wraps.
+local function schema_at(list, index)
+  for i = index, #list do
+    local schema = rules.schema_of(list[i])
+    if schema then return schema end
+  end
+end
+
+local function try(list, index, node, a)
+  local c = list[index]
+  if not a and c.kind ~= "handler" and c.kind ~= "mapping" then
+    local schema = schema_at(list, index)
+    if schema then
+      local why
+      a, why = schemas.bind(schema, core.arguments(node), core.argument_names(node), builder.wrap)
+      if not a then core.fail("E0602", string.format("the rule at %s does not fit the call: %s", c.place, why)) end
+    end
+  end
+  if c.when and not c.when(a, node) then core.decline("its condition does not hold") end
+  return table.pack(kinds[c.kind](c, a, node, list, index))
+end
+
+-- Results of the first candidate from index on that takes the call; raises a decline when none does.
+function run(list, index, node, a, reasons)
+  reasons = reasons or {}
+  local graph, before = core.place()
+  for i = index, #list do
+    local outer = core.set_rule(list[i].place)
+    local ok, result = xpcall(try, core.on_error, list, i, node, a)
+    if ok then
+      if index > 1 then core.set_rule(outer) end
+      return result, list[i].place
+    end
+    if not core.is_decline(result) then error(result, 0) end
+    core.resume(graph, before)
+    core.set_rule(outer)
+    reasons[#reasons + 1] = show_reason(list[i], result)
+  end
+  core.decline(table.concat(reasons, "; "))
+end
+
+--- Translates a torch node. Returns the list of results and the rule's place, or nil, nil and the reasons.
+function M.translate(node)
+  builder.set_current(node)
+  local list = rules.candidates(node.op)
+  local reasons = {}
+  local ok, results, place = xpcall(run, core.on_error, list, 1, node, nil, reasons)
+  if ok then return results, place, nil end
+  if not core.is_decline(results) then error(results, 0) end
+  return nil, nil, reasons
+end
+
+-- g.aten["softmax.int"](x, dim): another rule as a function.
+local function call_rule(op, ...)
+  local list = rules.candidates(op)
+  if not list then error("there is no rule for " .. op, 2) end
+  local schema = schema_at(list, 1)
+  if not schema then error("the rule for " .. op .. " has no schema to call it by", 2) end
+  local a = schemas.bind_call(schema, table.pack(...), builder.wrap)
+  local outer = core.set_rule(nil)
+  core.set_rule(outer)
+  local results = run(list, 1, builder.current(), a)
+  core.set_rule(outer)
+  return table.unpack(results, 1, results.n)
+end
+
+builder.set_namespaces(function(name)
+  return setmetatable({}, {
+    __index = function(self, op)
+      local full = name .. "::" .. op:gsub("%.default$", "")
+      local fn = function(...) return call_rule(full, ...) end
+      rawset(self, op, fn)
+      return fn
+    end,
+  })
+end)
+
+--- The value of a graph output that is a number, or the input of a pseudo node.
+function M.output(x)
+  builder.set_current(nil)
+  if type(x) == "userdata" and not core.is_dim(x) then x = core.arguments(x).self end
+  if core.is_value(x) then return x end
+  return g.scalar(x)
+end
+
+return M

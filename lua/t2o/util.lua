@@ -1,0 +1,140 @@
+-- lua/t2o/util.lua: small helpers that rules share.
+
+local core = require("t2o.core")
+local types = require("t2o.types")
+local values = require("t2o.value")
+
+local M = {}
+
+--- A dim counted from 0, of a rank; negative from the end. A 0-d value has one dim for this purpose.
+function M.dim(d, rank)
+  rank = math.max(rank, 1)
+  local i = d < 0 and d + rank or d
+  if i < 0 or i >= rank then core.decline(string.format("dimension %d of a value of rank %d", d, rank)) end
+  return i
+end
+
+--- A list of dims (nil or empty: all of them, unless `empty_is_none`), each counted from 0, in order.
+function M.dims(list, rank, empty_is_none)
+  local out = {}
+  if list == nil or (#list == 0 and not empty_is_none) then
+    for i = 1, rank do out[i] = i - 1 end
+    return out
+  end
+  if rank == 0 then return out end
+  for i, d in ipairs(list) do out[i] = M.dim(d, rank) end
+  table.sort(out)
+  return out
+end
+
+function M.is_static(d) return math.type(d) == "integer" end
+
+function M.all_static(list)
+  for i = 1, list.n or #list do
+    if math.type(list[i]) ~= "integer" then return false end
+  end
+  return true
+end
+
+function M.all_constant(...)
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if v ~= nil and not v.is_constant then return false end
+  end
+  return true
+end
+
+--- "[1, s77, 3]"
+function M.show(list)
+  local out = {}
+  for i = 1, list.n or #list do out[i] = tostring(list[i]) end
+  return "[" .. table.concat(out, ", ") .. "]"
+end
+
+--- The product of sizes: an integer or a dim; 1 of none.
+function M.product(list, first, last)
+  local p = 1
+  for i = first or 1, last or #list do p = p * list[i] end
+  return p
+end
+
+function M.max(a, b) return core.dim_call("Max", a, b) end
+function M.min(a, b) return core.dim_call("Min", a, b) end
+
+--- -1, 0 or 1 as a < b, a == b, a > b is certain; nil where it is not known.
+function M.compare(a, b) return core.compare(a, b) end
+
+function M.equal(a, b) return core.compare(a, b) == 0 end
+
+function M.same_shape(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do
+    if a[i] ~= b[i] and core.compare(a[i], b[i]) ~= 0 then return false end
+  end
+  return true
+end
+
+function M.copy(list)
+  local out = {}
+  for i = 1, #list do out[i] = list[i] end
+  return out
+end
+
+function M.range(first, last)
+  local out = {}
+  for i = first, last do out[#out + 1] = i end
+  return out
+end
+
+function M.fill(value, n)
+  local out = {}
+  for i = 1, n do out[i] = value end
+  return out
+end
+
+function M.contains(list, x)
+  for _, y in ipairs(list) do
+    if x == y then return true end
+  end
+  return false
+end
+
+--- The order of dims that brings `last` (0-based) to the end; and the order that brings it back (its inverse).
+function M.to_last(rank, last)
+  local perm, inverse = {}, {}
+  for i = 0, rank - 1 do
+    if i ~= last then perm[#perm + 1] = i end
+  end
+  perm[#perm + 1] = last
+  for i, p in ipairs(perm) do inverse[p + 1] = i - 1 end
+  return perm, inverse
+end
+
+--- Both operands in their common dtype, PyTorch's way; a third result is that dtype.
+function M.promote(x, y, dtype)
+  local a, b, common = values.common(x, y, dtype)
+  return a, b, common
+end
+
+--- Kernel and stride that give the windows of an adaptive pool, for one list of dims; nil where windows differ.
+function M.exact_windows(have, want)
+  local kernel = {}
+  for i = 1, #have do
+    if not (M.is_static(have[i]) and M.is_static(want[i])) or want[i] == 0 or have[i] % want[i] ~= 0 then return nil end
+    kernel[i] = have[i] // want[i]
+  end
+  return kernel
+end
+
+--- A weight of one per channel, shaped to broadcast over [N, C, ...] of a rank.
+function M.per_channel(g, v, rank)
+  local dims = { v:size(0) }
+  for i = 2, rank - 1 do dims[i] = 1 end
+  return g.reshape(v, dims)
+end
+
+M.is_float = types.is_float
+M.is_int = types.is_int
+M.result_type = types.result_type
+
+return M

@@ -1,0 +1,28 @@
+-- rules/infer/elementwise.lua: outputs shaped as an input, or as inputs broadcast together.
+
+local infer = require("t2o.infer")
+
+local function same(n) return infer.shape(n, 1) end
+
+local function broadcast_all(n)
+  local out = {}
+  for i = 1, n.inputs.n do
+    local shape = infer.shape(n, i)
+    if not shape then return nil end
+    out = infer.broadcast(out, shape)
+  end
+  return out
+end
+
+infer.registry:rule({
+  "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Bernoulli", "BitwiseNot", "Cast", "CastLike", "Ceil",
+  "Celu", "Clip", "Cos", "Cosh", "CumSum", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax",
+  "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "Reciprocal", "Relu",
+  "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
+  "ThresholdedRelu", "Trilu",
+}, same)
+
+infer.registry:rule({
+  "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
+  "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
+}, broadcast_all)

@@ -1,0 +1,207 @@
+/* graph.c: making and taking apart graphs, nodes and values; reading constants. */
+#include "graph/graph.h"
+
+#define MAX_CONTENT 64 /* longest integer constant whose values are known to shape computations */
+
+int64_t t2o_tensor_count(const t2o_tensor *t)
+{
+    int64_t n = 1;
+    bool empty = false;
+    for (uint32_t i = 0; i < t->rank; i++)
+        empty |= t->dims[i] == 0;
+    if (empty)
+        return 0;
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->dims[i] < 0 || __builtin_mul_overflow(n, t->dims[i], &n))
+            return -1;
+    return n;
+}
+
+int64_t t2o_tensor_bytes(const t2o_tensor *t)
+{
+    int64_t n = t2o_tensor_count(t), bytes;
+    if (n < 0 || __builtin_mul_overflow(n, (int64_t)t2o_dtype_size(t->dtype), &bytes))
+        return -1;
+    return bytes;
+}
+
+bool t2o_tensor_contiguous(const t2o_tensor *t)
+{
+    int64_t expected = 1;
+    if (!t->strides)
+        return true;
+    for (uint32_t i = t->rank; i-- > 0;) {
+        if (t->dims[i] == 0)
+            return true;
+        if (t->dims[i] != 1 && t->strides[i] != expected)
+            return false;
+        expected *= t->dims[i];
+    }
+    return true;
+}
+
+void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out)
+{
+    size_t size = t2o_dtype_size(t->dtype);
+    if (t2o_tensor_contiguous(t)) {
+        memcpy(out, t->data + (size_t)first * size, (size_t)n * size);
+        return;
+    }
+    uint8_t *to = out;
+    for (int64_t i = first; i < first + n; i++, to += size) {
+        int64_t rest = i, at = 0;
+        for (uint32_t d = t->rank; d-- > 0; rest /= t->dims[d])
+            at += rest % t->dims[d] * t->strides[d];
+        memcpy(to, t->data + at * (int64_t)size, size);
+    }
+}
+
+const char *t2o_spec_name(t2o_spec_kind kind)
+{
+    static const char *const names[] = {
+        [T2O_SPEC_NONE] = "NONE",
+        [T2O_SPEC_USER_INPUT] = "USER_INPUT",
+        [T2O_SPEC_PARAMETER] = "PARAMETER",
+        [T2O_SPEC_BUFFER] = "BUFFER",
+        [T2O_SPEC_CONSTANT_TENSOR] = "CONSTANT_TENSOR",
+        [T2O_SPEC_CUSTOM_OBJ] = "CUSTOM_OBJ",
+        [T2O_SPEC_TOKEN] = "TOKEN",
+        [T2O_SPEC_USER_OUTPUT] = "USER_OUTPUT",
+        [T2O_SPEC_LOSS_OUTPUT] = "LOSS_OUTPUT",
+        [T2O_SPEC_BUFFER_MUTATION] = "BUFFER_MUTATION",
+        [T2O_SPEC_PARAMETER_MUTATION] = "PARAMETER_MUTATION",
+        [T2O_SPEC_USER_INPUT_MUTATION] = "USER_INPUT_MUTATION",
+        [T2O_SPEC_GRADIENT_TO_PARAMETER] = "GRADIENT_TO_PARAMETER",
+        [T2O_SPEC_GRADIENT_TO_USER_INPUT] = "GRADIENT_TO_USER_INPUT",
+    };
+    return names[kind];
+}
+
+t2o_graph *t2o_graph_new(t2o_session *s, t2o_exprs *exprs, const char *name)
+{
+    t2o_graph *g = T2O_NEW(s->arena, t2o_graph);
+    g->s = s;
+    g->exprs = exprs;
+    g->name = t2o_intern(s, name);
+    return g;
+}
+
+void t2o_value_set_dims(t2o_value *v, int32_t rank, const t2o_expr *const *dims)
+{
+    v->rank = rank;
+    v->dims = NULL;
+    if (rank < 0)
+        return;
+    v->dims = T2O_NEW_N(v->graph->s->arena, const t2o_expr *, rank);
+    if (dims && rank)
+        memcpy(v->dims, dims, (size_t)rank * sizeof *dims);
+}
+
+t2o_value *t2o_value_new(t2o_graph *g, t2o_value_kind kind, const char *name, t2o_dtype dtype, int32_t rank,
+                         const t2o_expr *const *dims)
+{
+    t2o_value *v = T2O_NEW(g->s->arena, t2o_value);
+    v->graph = g;
+    v->id = (uint32_t)g->values.n;
+    v->name = name ? t2o_intern(g->s, name) : NULL;
+    v->kind = kind;
+    v->dtype = dtype;
+    t2o_value_set_dims(v, rank, dims);
+    t2o_push(g->s->arena, &g->values, v);
+    return v;
+}
+
+static void set_content(t2o_value *v, const t2o_tensor *data)
+{
+    int64_t n = t2o_tensor_count(data);
+    if (!t2o_dtype_is_int(data->dtype) || data->rank > 1 || n < 0 || n > MAX_CONTENT || !data->data)
+        return;
+    v->content = T2O_NEW_N(v->graph->s->arena, const t2o_expr *, n ? n : 1);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t element;
+        int64_t value = 0;
+        t2o_tensor_read(data, i, 1, &element);
+        t2o_element_to_int(data->dtype, &element, &value);
+        v->content[i] = t2o_expr_int(v->graph->exprs, value);
+    }
+    v->n_content = (uint32_t)n;
+}
+
+t2o_value *t2o_constant_new(t2o_graph *g, const char *name, const t2o_tensor *data)
+{
+    t2o_value *v = t2o_value_new(g, T2O_VALUE_TENSOR, name, data->dtype, (int32_t)data->rank, NULL);
+    for (uint32_t i = 0; i < data->rank; i++)
+        v->dims[i] = t2o_expr_int(g->exprs, data->dims[i]);
+    v->data = data;
+    v->constant = true;
+    set_content(v, data);
+    t2o_push(g->s->arena, &g->constants, v);
+    return v;
+}
+
+static void *copy_array(t2o_graph *g, const void *array, size_t bytes)
+{
+    if (!bytes)
+        return NULL;
+    void *copy = t2o_alloc(g->s->arena, bytes);
+    memcpy(copy, array, bytes);
+    return copy;
+}
+
+static void link_before(t2o_graph *g, t2o_node *n, t2o_node *before)
+{
+    n->next = before;
+    n->prev = before ? before->prev : g->last;
+    if (n->prev)
+        n->prev->next = n;
+    else
+        g->first = n;
+    if (before)
+        before->prev = n;
+    else
+        g->last = n;
+    g->n_nodes++;
+}
+
+t2o_node *t2o_node_new(t2o_graph *g, t2o_node *before, const char *op, t2o_value *const *inputs, uint32_t n_inputs,
+                       const t2o_attr *attrs, uint32_t n_attrs, t2o_value *const *outputs, uint32_t n_outputs)
+{
+    t2o_node *n = T2O_NEW(g->s->arena, t2o_node);
+    n->graph = g;
+    n->op = t2o_intern(g->s, op);
+    n->inputs = copy_array(g, inputs, n_inputs * sizeof *inputs);
+    n->n_inputs = n_inputs;
+    n->attrs = copy_array(g, attrs, n_attrs * sizeof *attrs);
+    n->n_attrs = n_attrs;
+    n->outputs = copy_array(g, outputs, n_outputs * sizeof *outputs);
+    n->n_outputs = n_outputs;
+    for (uint32_t i = 0; i < n_outputs; i++)
+        if (outputs[i]) {
+            outputs[i]->producer = n;
+            outputs[i]->output_index = i;
+        }
+    link_before(g, n, before);
+    return n;
+}
+
+void t2o_node_remove(t2o_node *n)
+{
+    t2o_graph *g = n->graph;
+    *(n->prev ? &n->prev->next : &g->first) = n->next;
+    *(n->next ? &n->next->prev : &g->last) = n->prev;
+    n->prev = n->next = NULL;
+    g->n_nodes--;
+}
+
+const t2o_arg *t2o_node_attr(const t2o_node *n, const char *name)
+{
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (!strcmp(n->attrs[i].name, name))
+            return &n->attrs[i].arg;
+    return NULL;
+}
+
+bool t2o_op_is(const t2o_node *n, const char *op)
+{
+    return !strcmp(n->op, op);
+}

@@ -1,0 +1,21 @@
+/* meta.h: the places that the archive records of a node, in the form that people read. All texts are in the arena. */
+#ifndef T2O_GRAPH_META_H
+#define T2O_GRAPH_META_H
+
+#include "graph/graph.h"
+
+/* "model.py:118 in forward: y = self.conv(x)": the innermost frame of the stack trace; NULL when there is none. */
+const char *t2o_meta_user_line(t2o_session *s, const t2o_meta *meta);
+/* "layer1.0.conv1 (torch.nn.modules.conv.Conv2d)": the innermost module; NULL when there is none. */
+const char *t2o_meta_module(t2o_session *s, const t2o_meta *meta);
+
+/* One entry of nn_module_stack: key, path, type. Returns the rest behind it, NULL at the end; entries that are not of
+ * three parts are passed over. Commas inside brackets belong to the type. */
+const char *t2o_meta_next_module(t2o_session *s, const char *rest, const char **path, const char **type);
+
+/* "add: f32[2, 3] <- x, y": name, first output's type and operands. */
+const char *t2o_node_summary(const t2o_node *n);
+/* Adds the notes user line, module and summary to the last diagnostic. */
+void t2o_note_node(const t2o_node *n);
+
+#endif

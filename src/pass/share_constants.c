@@ -1,0 +1,69 @@
+/* share_constants.c: one initialiser for equal constants. */
+#include "pass/pass.h"
+
+#include <inttypes.h>
+
+/* Two constants with the same key are equal. Weights are told apart by their storage, which is not read here. */
+static const char *key_of(t2o_graph *g, const t2o_value *v)
+{
+    t2o_arena *a = g->s->arena;
+    const t2o_tensor *t = v->data;
+    const char *key = t2o_printf(a, "%d", (int)t->dtype);
+    for (uint32_t i = 0; i < t->rank; i++)
+        key = t2o_printf(a, "%s,%" PRId64, key, t->dims[i]);
+    int64_t bytes = t2o_tensor_bytes(t);
+    if (t->in_file || bytes < 0) {
+        key = t2o_printf(a, "%s @%p", key, (const void *)t->data);
+        for (uint32_t i = 0; t->strides && i < t->rank; i++)
+            key = t2o_printf(a, "%s,%" PRId64, key, t->strides[i]);
+        return key;
+    }
+    return t2o_printf(a, "%s #%016" PRIx64, key, t2o_hash(t->data, (size_t)bytes));
+}
+
+static bool equal(const t2o_value *a, const t2o_value *b)
+{
+    return a->data->in_file || !memcmp(a->data->data, b->data->data, (size_t)t2o_tensor_bytes(a->data));
+}
+
+static void replace_uses(t2o_graph *g)
+{
+    for (t2o_node *n = g->first; n; n = n->next) {
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            if (n->inputs[i] && n->inputs[i]->twin)
+                n->inputs[i] = n->inputs[i]->twin;
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                replace_uses(n->attrs[i].arg.graph);
+    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (g->outputs.at[i].value->twin)
+            g->outputs.at[i].value = g->outputs.at[i].value->twin;
+}
+
+void t2o_pass_share_constants(t2o_graph *g)
+{
+    t2o_map seen = { 0 };
+    size_t kept = 0;
+    for (size_t i = 0; i < g->constants.n; i++) {
+        t2o_value *v = g->constants.at[i], *same;
+        if (!v->data->data) {
+            g->constants.at[kept++] = v;
+            continue;
+        }
+        const char *key = key_of(g, v);
+        same = t2o_map_get(&seen, key);
+        if (same && equal(same, v)) {
+            v->twin = same;
+            continue;
+        }
+        t2o_map_set(g->s->arena, &seen, key, v);
+        g->constants.at[kept++] = v;
+    }
+    bool shared = kept < g->constants.n;
+    g->constants.n = kept;
+    if (shared)
+        replace_uses(g);
+    for (size_t i = 0; i < g->values.n; i++)
+        g->values.at[i]->twin = NULL;
+}

@@ -1,0 +1,16 @@
+/* enums.h: the numbers that export's schema gives to element types, layouts and memory formats. */
+#ifndef T2O_PT2_ENUMS_H
+#define T2O_PT2_ENUMS_H
+
+#include "graph/dtype.h"
+
+#include <stdint.h>
+
+/* Schema 8's ScalarType. False for a number that is not one; 0 ("unknown") is T2O_NO_DTYPE. */
+bool t2o_dtype_of_schema(int64_t number, t2o_dtype *out);
+
+/* PyTorch's names without "torch." and "_format"; NULL for a number that is none. */
+const char *t2o_layout_of_schema(int64_t number);
+const char *t2o_memory_format_of_schema(int64_t number);
+
+#endif

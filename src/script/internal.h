@@ -1,0 +1,73 @@
+/* internal.h: what the files of script/ share. */
+#ifndef T2O_SCRIPT_INTERNAL_H
+#define T2O_SCRIPT_INTERNAL_H
+
+#include "script/script.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+/* Where a symbol's number can be read in the graph being built. */
+typedef struct symbol_source {
+    t2o_value *value; /* a tensor with the symbol as dimension `axis`, or a scalar (axis -1) */
+    int axis;
+} symbol_source;
+
+struct t2o_script {
+    t2o_session *s;
+    t2o_exprs *exprs;
+    lua_State *L;
+    t2o_script_options options;
+    size_t memory;
+    bool out_of_memory;
+    int64_t ticks; /* hook calls left to the running rule */
+
+    /* the rule that is running */
+    t2o_graph *graph;        /* where it builds */
+    t2o_node *before;        /* insertion point, NULL = at the end */
+    const t2o_node *node;    /* the torch node, or the ONNX node that is lowered */
+    const char *rule;        /* its place */
+    int opset;               /* signatures that it builds with */
+    t2o_map symbols;         /* name -> symbol_source */
+    uint32_t n_fresh;
+};
+
+t2o_script *script_of(lua_State *L);
+
+/* Calls the function under n arguments on the stack, with the limits of a rule. On failure puts E0602, E0605 or what
+ * the error object says into the session and returns false with the stack as it was before the function. */
+bool script_call(t2o_script *k, int n_args, int n_results);
+/* The message handler that it uses, as a Lua C function: turns an error into a table {code, message, place, trace}. */
+int l_on_error(lua_State *L);
+/* Reports the error object on top of the stack and pops it. */
+void script_report(t2o_script *k);
+
+/* "rules/aten/conv.lua:12": the innermost frame that belongs to a rule file, or NULL. On the Lua stack as a string. */
+const char *push_rule_place(lua_State *L);
+/* Raises a decline, the value on top being its reason. */
+int raise_decline(lua_State *L);
+/* Raises an error table with this code. */
+int raise_coded(lua_State *L, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* value.c */
+void push_value(lua_State *L, t2o_value *v);          /* nil for NULL; the same object for the same value */
+t2o_value *check_value(lua_State *L, int index);
+t2o_value *test_value(lua_State *L, int index);       /* NULL when it is something else */
+void push_dim(lua_State *L, const t2o_expr *x);       /* an integer where it is one; nil for NULL */
+const t2o_expr *test_dim(lua_State *L, int index);    /* an integer or a dim, or NULL */
+void push_shape(lua_State *L, const t2o_value *v);
+int open_values(lua_State *L);                         /* adds to the core table on top */
+
+/* node.c */
+void push_node(lua_State *L, const t2o_node *n);
+const t2o_node *check_node(lua_State *L, int index);
+int open_nodes(lua_State *L);
+
+/* build.c */
+int open_build(lua_State *L);
+
+/* load.c */
+bool load_rules(t2o_script *k);
+int l_require(lua_State *L);
+
+#endif

@@ -1,0 +1,275 @@
+/* load.c: where Lua files come from: the built-in folder or the copy in the binary, and the layers above.
+ *
+ * Built-in files are those beside a binary that runs from its source tree (build/t2o), those in <prefix>/share/t2o of
+ * an installed one, else the copy inside. The working directory is never searched.
+ */
+#include "base/file.h"
+#include "script/embedded.h"
+#include "script/internal.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct rule_file {
+    const char *name; /* relative to its layer: "aten/conv.lua" */
+    const char *path; /* as shown in errors */
+    const char *text; /* NULL = to be read from path */
+    size_t n;
+} rule_file;
+
+typedef T2O_VEC(rule_file) rule_files;
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* The folder that holds lua/ and rules/, or NULL for the copy in the binary. */
+static const char *builtin_root(t2o_session *s)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n <= 0)
+        return NULL;
+    exe[n] = '\0';
+    char *slash = strrchr(exe, '/');
+    if (!slash)
+        return NULL;
+    *slash = '\0';
+    static const char *const places[] = { "..", "../share/t2o" };
+    for (int i = 0; i < 2; i++) {
+        char *root = realpath(t2o_printf(s->arena, "%s/%s", exe, places[i]), NULL);
+        char *kept = root ? t2o_strdup(s->arena, root) : NULL;
+        free(root);
+        if (kept && is_folder(t2o_printf(s->arena, "%s/rules/aten", kept)) &&
+            is_folder(t2o_printf(s->arena, "%s/lua/t2o", kept)))
+            return kept;
+    }
+    return NULL;
+}
+
+/* The text of a built-in file by its path from the root ("lua/t2o/util.lua"), or NULL. */
+static const char *builtin_text(t2o_session *s, const char *path, size_t *n)
+{
+    const char *root = builtin_root(s);
+    if (root)
+        return t2o_file_text(s, t2o_printf(s->arena, "%s/%s", root, path), n);
+    for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
+        if (!strcmp(f->path, path)) {
+            *n = (size_t)(f->end - f->text);
+            return f->text;
+        }
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const rule_file *)a)->name, ((const rule_file *)b)->name);
+}
+
+static bool is_lua(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 4 && !strcmp(name + n - 4, ".lua");
+}
+
+/* All .lua files under a folder; shown is what stands before their names in errors. */
+static void walk(t2o_session *s, rule_files *out, const char *folder, const char *shown, const char *prefix, int depth)
+{
+    DIR *dir = depth < 8 ? opendir(folder) : NULL;
+    if (!dir)
+        return;
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (e->d_name[0] == '.')
+            continue;
+        const char *path = t2o_printf(s->arena, "%s/%s", folder, e->d_name);
+        const char *name = t2o_printf(s->arena, "%s%s", prefix, e->d_name);
+        if (is_folder(path))
+            walk(s, out, path, shown, t2o_printf(s->arena, "%s/", name), depth + 1);
+        else if (is_lua(e->d_name)) {
+            rule_file f = { .name = name, .path = t2o_printf(s->arena, "%s%s", shown, name) };
+            f.text = t2o_file_text(s, path, &f.n);
+            t2o_push(s->arena, out, f);
+        }
+    }
+    closedir(dir);
+    if (!*prefix && out->n)
+        qsort(out->at, out->n, sizeof *out->at, by_name);
+}
+
+static void builtin_rules(t2o_session *s, rule_files *out)
+{
+    const char *root = builtin_root(s);
+    if (root) {
+        walk(s, out, t2o_printf(s->arena, "%s/rules", root), "rules/", "", 0);
+        return;
+    }
+    for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
+        if (!strncmp(f->path, "rules/", 6))
+            t2o_push(s->arena, out, ((rule_file){ f->path + 6, f->path, f->text, (size_t)(f->end - f->text) }));
+}
+
+void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, const char *, size_t), void *ctx)
+{
+    rule_files files = { 0 };
+    builtin_rules(s, &files);
+    for (size_t i = 0; i < files.n; i++)
+        fn(ctx, files.at[i].name, files.at[i].text, files.at[i].n);
+}
+
+/* Leaves the loaded chunk on the stack; on failure raises E0601. */
+static void load_chunk(lua_State *L, const char *text, size_t n, const char *path)
+{
+    const char *chunk = lua_pushfstring(L, "@%s", path);
+    if (luaL_loadbufferx(L, text, n, chunk, "t") != LUA_OK)
+        raise_coded(L, "E0601", "%s", lua_tostring(L, -1));
+    lua_remove(L, -2);
+}
+
+/* require("t2o.util"): the library's own modules, each loaded once. */
+int l_require(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    t2o_session *s = script_of(L)->s;
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "t2o.loaded");
+    if (lua_getfield(L, -1, name) != LUA_TNIL)
+        return 1;
+    lua_pop(L, 1);
+    if (!strcmp(name, "t2o.core"))
+        return lua_getfield(L, LUA_REGISTRYINDEX, "t2o.core"), 1;
+    size_t n;
+    const char *path = t2o_printf(s->arena, "lua/t2o/%s.lua", strncmp(name, "t2o.", 4) ? "" : name + 4);
+    const char *text = strpbrk(name, "/\\") ? NULL : builtin_text(s, path, &n);
+    if (!text)
+        return luaL_error(L, "there is no module '%s'", name);
+    load_chunk(L, text, n, path);
+    lua_call(L, 0, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, name);
+    return 1;
+}
+
+/* core-side loader: (path, text, layer name) -> runs the chunk in a rule file's environment. */
+static int l_load_rule(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 2, &n);
+    load_chunk(L, text, n, luaL_checkstring(L, 1));
+    lua_pushvalue(L, lua_upvalueindex(1)); /* rules.environment */
+    lua_call(L, 0, 1);
+    lua_setupvalue(L, -2, 1);
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+/* Calls a function of lua/t2o/rules.lua; its arguments are on the stack. */
+static bool call_rules(t2o_script *k, const char *function, int n_args)
+{
+    lua_State *L = k->L;
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "t2o.rules");
+    if (!script_call(k, 1, 1))
+        return lua_pop(L, n_args), false;
+    lua_getfield(L, -1, function);
+    lua_remove(L, -2);
+    lua_insert(L, -1 - n_args);
+    return script_call(k, n_args, 0);
+}
+
+static bool start_layer(t2o_script *k, const char *name)
+{
+    lua_pushstring(k->L, name);
+    return call_rules(k, "start_layer", 1);
+}
+
+static bool run_file(t2o_script *k, const rule_file *f)
+{
+    lua_State *L = k->L;
+    if (!f->text)
+        return t2o_fail(k->s, "E0601", "cannot read rule file '%s'", f->path);
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "t2o.rules");
+    if (!script_call(k, 1, 1))
+        return false;
+    lua_getfield(L, -1, "environment");
+    lua_pushcclosure(L, l_load_rule, 1);
+    lua_remove(L, -2);
+    lua_pushstring(L, f->path);
+    lua_pushlstring(L, f->text, f->n);
+    return script_call(k, 2, 0);
+}
+
+/* A file of a later layer that has the same name replaces the earlier one. */
+static const rule_file *replaced_by(const rule_files *layers, size_t n, size_t layer, const char *name)
+{
+    for (size_t i = layer + 1; i < n; i++)
+        for (size_t j = 0; j < layers[i].n; j++)
+            if (!strcmp(layers[i].at[j].name, name))
+                return &layers[i].at[j];
+    return NULL;
+}
+
+static bool add_user_path(t2o_script *k, const char *path, rule_files *out)
+{
+    t2o_session *s = k->s;
+    if (is_folder(path)) {
+        walk(s, out, path, t2o_printf(s->arena, "%s/", path), "", 0);
+        return true;
+    }
+    rule_file f = { .name = path, .path = path };
+    f.text = t2o_file_text(s, path, &f.n);
+    if (!f.text) {
+        t2o_fail(s, "E0601", "cannot read rule file '%s'", path);
+        t2o_hint(s, "-r takes a Lua file or a folder of them");
+        return false;
+    }
+    t2o_push(s->arena, out, f);
+    return true;
+}
+
+static const char *config_rules(t2o_session *s)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (config && *config)
+        return t2o_printf(s->arena, "%s/t2o/rules", config);
+    return home && *home ? t2o_printf(s->arena, "%s/.config/t2o/rules", home) : NULL;
+}
+
+#define MAX_LAYERS 64
+
+bool load_rules(t2o_script *k)
+{
+    rule_files layers[MAX_LAYERS] = { 0 };
+    const char *names[MAX_LAYERS] = { "built-in" };
+    size_t n = 1;
+    builtin_rules(k->s, &layers[0]);
+    const char *config = k->options.no_user_rules ? NULL : config_rules(k->s);
+    if (config && is_folder(config) && add_user_path(k, config, &layers[n]))
+        names[n++] = config;
+    const char *list = k->options.no_user_rules ? NULL : getenv("T2O_RULES");
+    for (const char *p = list ? list : ""; *p && n < MAX_LAYERS;) {
+        size_t length = strcspn(p, ":");
+        const char *path = t2o_strndup(k->s->arena, p, length);
+        if (length && !add_user_path(k, path, &layers[n]))
+            return false;
+        names[n] = path;
+        n += length != 0;
+        p += length + (p[length] == ':');
+    }
+    for (size_t i = 0; i < k->options.n_rules && n < MAX_LAYERS; i++) {
+        if (!add_user_path(k, k->options.rules[i], &layers[n]))
+            return false;
+        names[n++] = k->options.rules[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!start_layer(k, names[i]))
+            return false;
+        for (size_t j = 0; j < layers[i].n; j++)
+            if (!replaced_by(layers, n, i, layers[i].at[j].name) && !run_file(k, &layers[i].at[j]))
+                return false;
+    }
+    return call_rules(k, "finish", 0);
+}

@@ -1,0 +1,183 @@
+/* node.c: nodes as Lua objects: arguments of torch nodes, inputs and attributes of ONNX nodes. */
+#include "graph/meta.h"
+#include "script/internal.h"
+
+#define NODE "t2o.node"
+
+void push_node(lua_State *L, const t2o_node *n)
+{
+    const t2o_node **box = lua_newuserdatauv(L, sizeof n, 0);
+    *box = n;
+    luaL_setmetatable(L, NODE);
+}
+
+const t2o_node *check_node(lua_State *L, int index)
+{
+    return *(const t2o_node **)luaL_checkudata(L, index, NODE);
+}
+
+/* The ONNX side of a torch value. Weights become initialisers when they are first asked for. */
+static t2o_value *twin_of(lua_State *L, t2o_value *v)
+{
+    t2o_script *k = script_of(L);
+    if (!v->twin && v->constant) {
+        if (!v->data || !v->data->data)
+            raise_coded(L, "E0507", "the archive holds no data for '%s'", v->target ? v->target : v->name);
+        t2o_graph *top = k->graph;
+        while (top->parent)
+            top = top->parent;
+        v->twin = t2o_constant_new(top, v->target ? v->target : v->name, v->data);
+        v->twin->spec = v->spec;
+        v->twin->persistent = v->persistent;
+        v->twin->target = v->target;
+        v->twin->original_name = v->name;
+    }
+    if (!v->twin)
+        raise_coded(L, "E0305", "'%s' (%s) has no counterpart in ONNX", v->name, t2o_value_type_text(v->graph, v));
+    return v->twin;
+}
+
+static void push_operand(lua_State *L, t2o_value *v)
+{
+    if (!v)
+        lua_pushnil(L);
+    else if (v->kind == T2O_VALUE_SYMINT && v->expr)
+        push_dim(L, v->expr);
+    else
+        push_value(L, twin_of(L, v));
+}
+
+static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)
+{
+    luaL_checkstack(L, 8, "arguments that nest too deep");
+    switch (arg->kind) {
+    case T2O_ARG_VALUE: push_operand(L, n->inputs[arg->index]); break;
+    case T2O_ARG_INT: lua_pushinteger(L, arg->i); break;
+    case T2O_ARG_FLOAT: lua_pushnumber(L, arg->f); break;
+    case T2O_ARG_BOOL: lua_pushboolean(L, arg->b); break;
+    case T2O_ARG_EXPR: push_dim(L, arg->expr); break;
+    case T2O_ARG_DTYPE: lua_pushstring(L, t2o_dtype_name(arg->dtype)); break;
+    case T2O_ARG_STRING: lua_pushlstring(L, arg->text, arg->n); break;
+    case T2O_ARG_DEVICE:
+    case T2O_ARG_LAYOUT:
+    case T2O_ARG_MEMORY_FORMAT:
+    case T2O_ARG_OPERATOR: lua_pushstring(L, arg->text); break;
+    case T2O_ARG_COMPLEX:
+        lua_createtable(L, 0, 2);
+        lua_pushnumber(L, arg->f);
+        lua_setfield(L, -2, "real");
+        lua_pushnumber(L, arg->imag);
+        lua_setfield(L, -2, "imag");
+        break;
+    case T2O_ARG_LIST:
+        lua_createtable(L, (int)arg->n, 1);
+        for (uint32_t i = 0; i < arg->n; i++) {
+            push_arg(L, n, &arg->items[i]);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        lua_pushinteger(L, arg->n);
+        lua_setfield(L, -2, "n");
+        break;
+    case T2O_ARG_MAP:
+        lua_createtable(L, 0, (int)arg->n);
+        for (uint32_t i = 0; i < arg->n; i++) {
+            push_arg(L, n, &arg->items[i]);
+            lua_setfield(L, -2, arg->keys[i]);
+        }
+        break;
+    case T2O_ARG_TENSOR: push_value(L, t2o_constant_new(script_of(L)->graph, NULL, arg->tensor)); break;
+    case T2O_ARG_GRAPH: lua_pushlightuserdata(L, arg->graph); break;
+    default: lua_pushnil(L);
+    }
+}
+
+/* core.arguments(node) -> table of name to value; positional ones without a name stand at 1, 2, ... */
+static int l_arguments(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    lua_Integer position = 0;
+    lua_createtable(L, 0, (int)n->n_attrs);
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        push_arg(L, n, &n->attrs[i].arg);
+        if (*n->attrs[i].name)
+            lua_setfield(L, -2, n->attrs[i].name);
+        else
+            lua_rawseti(L, -2, ++position);
+    }
+    return 1;
+}
+
+/* core.argument_names(node) -> list, in the order of the call; core.is_none is not needed: None is nil. */
+static int l_argument_names(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    lua_createtable(L, (int)n->n_attrs, 0);
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        lua_pushstring(L, n->attrs[i].name);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void push_values(lua_State *L, t2o_value *const *values, uint32_t n)
+{
+    lua_createtable(L, (int)n, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        push_value(L, values[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushinteger(L, n);
+    lua_setfield(L, -2, "n");
+}
+
+/* core.arg_kind(node, name) -> "tensor", "int", "list", ...: how an argument was given (none where it was not) */
+static int l_arg_kind(lua_State *L)
+{
+    static const char *const kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype", "device",
+                                         "layout", "memory_format", "int", "list", "tensor", "graph", "operator", "map",
+                                         "unknown" };
+    const t2o_arg *arg = t2o_node_attr(check_node(L, 1), luaL_checkstring(L, 2));
+    lua_pushstring(L, kinds[arg ? arg->kind : T2O_ARG_NONE]);
+    return 1;
+}
+
+static int l_node_index(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    t2o_session *s = script_of(L)->s;
+    const char *key = luaL_checkstring(L, 2);
+    if (!strcmp(key, "op"))
+        lua_pushstring(L, n->op);
+    else if (!strcmp(key, "target"))
+        lua_pushstring(L, n->meta && n->meta->target ? n->meta->target : n->op);
+    else if (!strcmp(key, "name"))
+        lua_pushstring(L, n->name);
+    else if (!strcmp(key, "module"))
+        lua_pushstring(L, t2o_meta_module(s, n->meta));
+    else if (!strcmp(key, "stack"))
+        lua_pushstring(L, t2o_meta_user_line(s, n->meta));
+    else if (!strcmp(key, "outputs"))
+        push_values(L, n->outputs, n->n_outputs);
+    else if (!strcmp(key, "inputs"))
+        push_values(L, n->inputs, n->n_inputs);
+    else if (!strcmp(key, "opset"))
+        lua_pushinteger(L, n->opset);
+    else if (!strcmp(key, "kwargs"))
+        return lua_settop(L, 1), l_arguments(L);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
+int open_nodes(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "arguments", l_arguments }, { "argument_names", l_argument_names }, { "arg_kind", l_arg_kind }, { NULL, NULL },
+    };
+    luaL_newmetatable(L, NODE);
+    lua_pushcfunction(L, l_node_index);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    luaL_setfuncs(L, functions, 0);
+    return 0;
+}

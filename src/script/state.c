@@ -1,0 +1,258 @@
+/* state.c: the Lua state: its limits, its errors, the start of the library. */
+#include "script/internal.h"
+
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MEMORY_LIMIT ((size_t)1 << 30)
+#define TICK 1000000       /* instructions between two looks at the clock */
+#define TICKS_A_RULE 400   /* of them a rule may take: a few seconds */
+#define DECLINE "t2o.decline"
+
+/* Lua's allocations are counted; past the limit they fail, which Lua reports as "not enough memory". */
+static void *allocate(void *ctx, void *p, size_t old, size_t size)
+{
+    t2o_script *k = ctx;
+    old = p ? old : 0;
+    if (!size) {
+        k->memory -= old;
+        free(p);
+        return NULL;
+    }
+    if (size > old && k->memory + (size - old) > MEMORY_LIMIT)
+        return NULL;
+    void *grown = realloc(p, size);
+    if (grown)
+        k->memory += size - old;
+    return grown;
+}
+
+t2o_script *script_of(lua_State *L)
+{
+    return *(t2o_script **)lua_getextraspace(L);
+}
+
+/* ---- errors ---- */
+
+static bool is_rule_source(const char *source)
+{
+    return source[0] == '@' && strncmp(source, "@lua/t2o/", 9) != 0;
+}
+
+const char *push_rule_place(lua_State *L)
+{
+    lua_Debug ar;
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0 && is_rule_source(ar.source))
+            return lua_pushfstring(L, "%s:%d", ar.source + 1, ar.currentline);
+    }
+    lua_pushnil(L);
+    return NULL;
+}
+
+/* core.where() -> "file.lua:line" of the rule file that called, or nil */
+static int l_where(lua_State *L)
+{
+    push_rule_place(L);
+    return 1;
+}
+
+int raise_decline(lua_State *L)
+{
+    lua_createtable(L, 0, 2);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, "reason");
+    push_rule_place(L);
+    lua_setfield(L, -2, "place");
+    luaL_setmetatable(L, DECLINE);
+    return lua_error(L);
+}
+
+/* core.decline(reason) */
+static int l_decline(lua_State *L)
+{
+    luaL_checkstring(L, 1);
+    lua_settop(L, 1);
+    return raise_decline(L);
+}
+
+/* core.is_decline(x) */
+static int l_is_decline(lua_State *L)
+{
+    bool decline = lua_istable(L, 1) && lua_getmetatable(L, 1) && luaL_getmetatable(L, DECLINE) == LUA_TTABLE &&
+                   lua_rawequal(L, -1, -2);
+    lua_pushboolean(L, decline);
+    return 1;
+}
+
+int raise_coded(lua_State *L, const char *code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, t2o_vprintf(script_of(L)->s->arena, format, args));
+    va_end(args);
+    lua_setfield(L, -2, "message");
+    lua_pushstring(L, code);
+    lua_setfield(L, -2, "code");
+    push_rule_place(L);
+    lua_setfield(L, -2, "place");
+    return lua_error(L);
+}
+
+/* core.fail(code, message) */
+static int l_fail(lua_State *L)
+{
+    return raise_coded(L, luaL_checkstring(L, 1), "%s", luaL_checkstring(L, 2));
+}
+
+/* A message without the "file:line: " that Lua puts before it, when that is the place already. */
+static const char *without_place(const char *message, const char *place)
+{
+    size_t n = place ? strlen(place) : 0;
+    return n && !strncmp(message, place, n) && !strncmp(message + n, ": ", 2) ? message + n + 2 : message;
+}
+
+int l_on_error(lua_State *L)
+{
+    if (lua_istable(L, 1))
+        return lua_settop(L, 1), 1; /* coded already, or a decline */
+    const char *message = luaL_tolstring(L, 1, NULL);
+    const char *place = push_rule_place(L);
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, without_place(message, place));
+    lua_setfield(L, -2, "message");
+    bool limit = strstr(message, "not enough memory") || script_of(L)->ticks < 0;
+    lua_pushstring(L, limit ? "E0605" : "E0602");
+    lua_setfield(L, -2, "code");
+    lua_pushstring(L, place);
+    lua_setfield(L, -2, "place");
+    luaL_traceback(L, L, NULL, 1);
+    lua_setfield(L, -2, "trace");
+    return 1;
+}
+
+static const char *text_field(lua_State *L, t2o_session *s, const char *name)
+{
+    lua_getfield(L, -1, name);
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? t2o_strdup(s->arena, lua_tostring(L, -1)) : NULL;
+    lua_pop(L, 1);
+    return text;
+}
+
+void script_report(t2o_script *k)
+{
+    lua_State *L = k->L;
+    if (!lua_istable(L, -1)) { /* an error in the message handler, or memory */
+        const char *text = lua_tostring(L, -1);
+        t2o_fail(k->s, "E0605", "a rule ran out of its limits (%s)", text ? text : "no message");
+        lua_pop(L, 1);
+        return;
+    }
+    const char *code = text_field(L, k->s, "code"), *message = text_field(L, k->s, "message");
+    const char *place = text_field(L, k->s, "place"), *reason = text_field(L, k->s, "reason");
+    const char *hint = text_field(L, k->s, "hint");
+    code = code ? code : reason ? "E0302" : "E0602";
+    message = message ? message : reason ? reason : "an error without a message";
+    if (place && strcmp(code, "E0601"))
+        t2o_fail(k->s, code, "%s: %s", place, message);
+    else
+        t2o_fail(k->s, code, "%s", message);
+    if (hint)
+        t2o_hint(k->s, "%s", hint);
+    lua_pop(L, 1);
+}
+
+static void on_tick(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    t2o_script *k = script_of(L);
+    if (--k->ticks < 0)
+        luaL_error(L, "it ran for too long (over %d million instructions)", TICK / 1000000 * TICKS_A_RULE);
+}
+
+bool script_call(t2o_script *k, int n_args, int n_results)
+{
+    lua_State *L = k->L;
+    int base = lua_gettop(L) - n_args;
+    lua_pushcfunction(L, l_on_error);
+    lua_insert(L, base);
+    k->ticks = TICKS_A_RULE;
+    int status = lua_pcall(L, n_args, n_results, base);
+    lua_remove(L, base);
+    if (status == LUA_OK)
+        return true;
+    script_report(k);
+    return false;
+}
+
+/* ---- start ---- */
+
+static void open_core(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "where", l_where }, { "decline", l_decline }, { "is_decline", l_is_decline }, { "fail", l_fail },
+        { "on_error", l_on_error }, { NULL, NULL },
+    };
+    luaL_newmetatable(L, DECLINE);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    luaL_setfuncs(L, functions, 0);
+    open_values(L);
+    open_nodes(L);
+    open_build(L);
+    lua_setfield(L, LUA_REGISTRYINDEX, "t2o.core");
+}
+
+/* The libraries that the library in lua/t2o may use; rule files see fewer (load.c). */
+static int l_open(lua_State *L)
+{
+    static const luaL_Reg libs[] = {
+        { LUA_GNAME, luaopen_base }, { LUA_TABLIBNAME, luaopen_table }, { LUA_STRLIBNAME, luaopen_string },
+        { LUA_MATHLIBNAME, luaopen_math }, { LUA_UTF8LIBNAME, luaopen_utf8 }, { NULL, NULL },
+    };
+    static const char *const removed[] = { "load", "loadfile", "dofile", "collectgarbage", "print", "warn", NULL };
+    for (const luaL_Reg *lib = libs; lib->func; lib++) {
+        luaL_requiref(L, lib->name, lib->func, 1);
+        lua_pop(L, 1);
+    }
+    for (const char *const *name = removed; *name; name++) {
+        lua_pushnil(L);
+        lua_setglobal(L, *name);
+    }
+    lua_pushcfunction(L, l_require);
+    lua_setglobal(L, "require");
+    open_core(L);
+    return 0;
+}
+
+t2o_script *t2o_script_new(t2o_session *s, t2o_exprs *exprs, const t2o_script_options *options)
+{
+    t2o_script *k = T2O_NEW(s->arena, t2o_script);
+    k->s = s;
+    k->exprs = exprs;
+    k->options = *options;
+    k->L = lua_newstate(allocate, k);
+    if (!k->L) {
+        t2o_fail(s, "E0605", "no memory for Lua");
+        return NULL;
+    }
+    *(t2o_script **)lua_getextraspace(k->L) = k;
+    lua_gc(k->L, LUA_GCGEN, 0, 0);
+    lua_pushcfunction(k->L, l_open);
+    lua_sethook(k->L, on_tick, LUA_MASKCOUNT, TICK);
+    if (script_call(k, 0, 0) && load_rules(k))
+        return k;
+    t2o_script_free(k);
+    return NULL;
+}
+
+void t2o_script_free(t2o_script *script)
+{
+    if (script && script->L)
+        lua_close(script->L);
+    if (script)
+        script->L = NULL;
+}

@@ -1,0 +1,498 @@
+/* translate.c: runs the rule of each torch node and holds its results against what the archive records. */
+#include "graph/meta.h"
+#include "onnx/schema.h"
+#include "script/internal.h"
+
+#define MAX_REPORTED 20
+
+/* Pushes a function of a library module. */
+static bool push_function(t2o_script *k, const char *module, const char *name)
+{
+    lua_getglobal(k->L, "require");
+    lua_pushstring(k->L, module);
+    if (!script_call(k, 1, 1))
+        return false;
+    lua_getfield(k->L, -1, name);
+    lua_remove(k->L, -2);
+    return true;
+}
+
+/* ---- symbols ---- */
+
+static void add_source(t2o_script *k, const t2o_expr *x, t2o_value *value, int axis)
+{
+    if (!x || x->kind != T2O_EXPR_SYMBOL || t2o_map_get(&k->symbols, x->name))
+        return;
+    symbol_source *source = T2O_NEW(k->s->arena, symbol_source);
+    *source = (symbol_source){ value, axis };
+    t2o_map_set(k->s->arena, &k->symbols, x->name, source);
+}
+
+static void add_sources(t2o_script *k, t2o_value *v)
+{
+    for (int32_t i = 0; i < v->rank; i++)
+        add_source(k, v->dims[i], v, i);
+}
+
+/* ---- results against the record ---- */
+
+static bool wrong_result(t2o_script *k, const t2o_node *n, const char *place, const char *what)
+{
+    t2o_fail(k->s, "E0604", "%s: the rule for %s %s", place ? place : "a rule", n->op, what);
+    t2o_note_node(n);
+    return false;
+}
+
+static bool same_shape(t2o_script *k, const t2o_value *got, const t2o_value *want)
+{
+    if (got->rank != want->rank)
+        return got->rank < 0;
+    for (int32_t i = 0; i < got->rank; i++) {
+        int order = got->dims[i] && want->dims[i] ? t2o_expr_compare(k->exprs, got->dims[i], want->dims[i]) : 2;
+        if (order == 1 || order == -1)
+            return false;
+    }
+    return true;
+}
+
+/* A dtype that ONNX holds in another one: complex numbers have no tensors of their own there. */
+static t2o_value *cast_to(t2o_script *k, t2o_value *v, t2o_dtype dtype)
+{
+    t2o_value *out = t2o_value_new(k->graph, T2O_VALUE_TENSOR, NULL, dtype, v->rank, v->dims);
+    t2o_attr to = { t2o_intern(k->s, "to"), { .kind = T2O_ARG_INT, .i = dtype }, false };
+    t2o_node *n = t2o_node_new(k->graph, k->before, "onnx::Cast", &v, 1, &to, 1, &out, 1);
+    n->origin = k->node;
+    n->rule = k->rule;
+    n->opset = k->opset;
+    return out;
+}
+
+/* Takes one result, on top of the stack, as the twin of the torch value. */
+static bool take_tensor(t2o_script *k, const t2o_node *n, t2o_value *want, const char *place)
+{
+    t2o_value *got = test_value(k->L, -1);
+    if (!got && lua_isnil(k->L, -1) && !want->mark)
+        return true; /* an output that nobody reads */
+    if (!got)
+        return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned a %s where a value for '%s' is due",
+                                                    luaL_typename(k->L, -1), want->name));
+    if (n->inplace && got->dtype != want->dtype)
+        got = cast_to(k, got, want->dtype);
+    if (got->dtype != want->dtype)
+        return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned dtype %s, the archive records %s for '%s'",
+                                                    t2o_dtype_name(got->dtype), t2o_dtype_name(want->dtype),
+                                                    want->name));
+    if (!same_shape(k, got, want))
+        return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned %s, the archive records %s for '%s'",
+                                                    t2o_value_type_text(k->graph, got),
+                                                    t2o_value_type_text(want->graph, want), want->name));
+    /* the record knows the sizes best; but a weight or input keeps its own */
+    if (got->producer)
+        t2o_value_set_dims(got, want->rank, want->dims);
+    want->twin = got;
+    if (!got->original_name && got->producer)
+        got->original_name = want->name;
+    add_sources(k, got);
+    return true;
+}
+
+static bool take_number(t2o_script *k, const t2o_node *n, t2o_value *want, const char *place)
+{
+    t2o_value *got = test_value(k->L, -1);
+    if (!got) {
+        if (want->expr || !want->mark)
+            return true; /* known as an expression */
+        return wrong_result(k, n, place, "returned no value for a symbolic number");
+    }
+    want->twin = got;
+    add_source(k, want->expr, got, -1);
+    return true;
+}
+
+static bool take_result(t2o_script *k, const t2o_node *n, const t2o_arg *result, const char *place)
+{
+    if (result->kind == T2O_ARG_VALUE) {
+        t2o_value *want = n->outputs[result->index];
+        return want->kind == T2O_VALUE_TENSOR ? take_tensor(k, n, want, place) : take_number(k, n, want, place);
+    }
+    if (result->kind != T2O_ARG_LIST)
+        return true;
+    if (!lua_istable(k->L, -1))
+        return wrong_result(k, n, place, "returned no list where a list of values is due");
+    for (uint32_t i = 0; i < result->n; i++) {
+        lua_geti(k->L, -1, (lua_Integer)i + 1);
+        bool ok = take_result(k, n, &result->items[i], place);
+        lua_pop(k->L, 1);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* The results stand in the list on top of the stack. */
+static bool take_results(t2o_script *k, const t2o_node *n, const char *place)
+{
+    for (uint32_t i = 0; i < n->n_returns; i++) {
+        lua_geti(k->L, -1, (lua_Integer)i + 1);
+        bool ok = take_result(k, n, &n->returns[i], place);
+        lua_pop(k->L, 1);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* ---- one node ---- */
+
+/* So that later nodes can be looked at after one failed; the graph is thrown away in the end. */
+static void stand_in(t2o_script *k, const t2o_node *n)
+{
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        t2o_value *v = n->outputs[i];
+        if (v->twin || v->kind == T2O_VALUE_OBJECT)
+            continue;
+        bool tensor = v->kind == T2O_VALUE_TENSOR;
+        v->twin = t2o_value_new(k->graph, T2O_VALUE_TENSOR, NULL, tensor ? v->dtype : T2O_INT64, tensor ? v->rank : 0,
+                                tensor ? v->dims : NULL);
+        if (tensor)
+            add_sources(k, v->twin);
+        else
+            add_source(k, v->expr, v->twin, -1);
+    }
+}
+
+static void report_declined(t2o_script *k, const t2o_node *n)
+{
+    lua_State *L = k->L; /* on top: the list of reasons */
+    t2o_fail(k->s, "E0302", "no rule for %s takes this call", n->op);
+    t2o_note_node(n);
+    for (lua_Integer i = 1, count = luaL_len(L, -1); i <= count; i++) {
+        lua_geti(L, -1, i);
+        t2o_note(k->s, "declined: %s", lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+    t2o_hint(k->s, "t2o rules stub %s > my.lua, fill it in, and convert with -r my.lua", n->op);
+}
+
+static bool translate_node(t2o_script *k, t2o_graph *g, const t2o_node *n)
+{
+    lua_State *L = k->L;
+    size_t before = k->s->diags.n;
+    k->graph = g;
+    k->before = NULL;
+    k->node = n;
+    k->rule = NULL;
+    if (!push_function(k, "t2o.translate", "translate"))
+        return false;
+    push_node(L, n);
+    if (!script_call(k, 1, 3)) { /* results or nil, place of the rule, reasons */
+        if (k->s->diags.n > before)
+            t2o_note_node(n);
+        return false;
+    }
+    bool ok = true;
+    const char *place = lua_isstring(L, -2) ? t2o_intern(k->s, lua_tostring(L, -2)) : NULL;
+    if (lua_istable(L, -1))
+        report_declined(k, n), ok = false;
+    else {
+        lua_pushvalue(L, -3);
+        k->rule = place;
+        ok = take_results(k, n, place);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 3);
+    return ok;
+}
+
+/* ---- the whole ---- */
+
+/* Symbolic arithmetic needs no node: sizes are expressions, built where a rule asks for them. */
+static bool only_numbers(t2o_script *k, const t2o_node *n)
+{
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        if (n->outputs[i]->kind != T2O_VALUE_SYMINT && n->outputs[i]->kind != T2O_VALUE_SYMBOOL &&
+            n->outputs[i]->kind != T2O_VALUE_SYMFLOAT)
+            return false;
+    return n->n_outputs && !t2o_script_rule_place(k, n->op);
+}
+
+static bool is_dropped(t2o_script *k, const char *op)
+{
+    if (!push_function(k, "t2o.rules", "is_dropped"))
+        return false;
+    lua_pushstring(k->L, op);
+    bool dropped = script_call(k, 1, 1) && lua_toboolean(k->L, -1);
+    lua_pop(k->L, 1);
+    return dropped;
+}
+
+/* mark = 1 on values that are read, and on nodes that are needed for them or have no result at all. */
+static void mark_needed(t2o_script *k, t2o_graph *g)
+{
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (g->outputs.at[i].value)
+            g->outputs.at[i].value->mark = 1;
+    for (t2o_node *n = g->last; n; n = n->prev) {
+        n->mark = n->n_outputs == 0 && !is_dropped(k, n->op);
+        for (uint32_t i = 0; i < n->n_outputs; i++)
+            n->mark |= n->outputs[i]->mark;
+        for (uint32_t i = 0; n->mark && i < n->n_inputs; i++)
+            if (n->inputs[i])
+                n->inputs[i]->mark = 1;
+    }
+}
+
+static bool report_missing(t2o_script *k, const t2o_graph *g)
+{
+    t2o_map missing = { 0 };
+    for (const t2o_node *n = g->first; n; n = n->next) {
+        if (!n->mark || only_numbers(k, n) || t2o_script_rule_place(k, n->op))
+            continue;
+        t2o_map_set(k->s->arena, &missing, n->op, (void *)((uintptr_t)t2o_map_get(&missing, n->op) + 1));
+    }
+    for (size_t i = 0; i < missing.n; i++) {
+        const t2o_node *n = g->first;
+        while (n->op != missing.entries[i].key || !n->mark)
+            n = n->next;
+        unsigned count = (unsigned)(uintptr_t)missing.entries[i].value;
+        t2o_fail(k->s, "E0301", "no rule for %s (%u node%s)", n->op, count, count == 1 ? "" : "s");
+        t2o_note_node(n);
+        t2o_hint(k->s, "t2o rules stub %s > my.lua, fill it in, and convert with -r my.lua", n->op);
+    }
+    return missing.n == 0;
+}
+
+static void add_input(t2o_script *k, t2o_graph *g, t2o_value *v)
+{
+    if (v->constant || v->kind == T2O_VALUE_OBJECT)
+        return;
+    bool tensor = v->kind == T2O_VALUE_TENSOR;
+    t2o_dtype dtype = tensor ? v->dtype : v->kind == T2O_VALUE_SYMINT ? T2O_INT64
+                      : v->kind == T2O_VALUE_SYMBOOL ? T2O_BOOL : T2O_FLOAT32;
+    t2o_value *input = t2o_value_new(g, T2O_VALUE_TENSOR, v->name, dtype, tensor ? v->rank : 0, tensor ? v->dims : NULL);
+    input->spec = T2O_SPEC_USER_INPUT;
+    input->original_name = v->name;
+    v->twin = input;
+    t2o_push(k->s->arena, &g->inputs, input);
+    if (tensor)
+        add_sources(k, input);
+    else
+        add_source(k, v->expr, input, -1);
+}
+
+static t2o_value *identity(t2o_script *k, t2o_graph *g, t2o_value *v)
+{
+    t2o_value *copy = t2o_value_new(g, T2O_VALUE_TENSOR, NULL, v->dtype, v->rank, v->dims);
+    t2o_node *n = t2o_node_new(g, NULL, "onnx::Identity", &v, 1, NULL, 0, &copy, 1);
+    n->opset = k->opset;
+    return copy;
+}
+
+/* The value of an output that is a number or a weight: built by lua/t2o/translate.lua's `output`. */
+static t2o_value *output_value(t2o_script *k, const t2o_output_spec *o)
+{
+    lua_State *L = k->L;
+    if (o->value && o->value->twin)
+        return o->value->twin;
+    k->before = NULL;
+    k->node = NULL;
+    k->rule = NULL;
+    if (!push_function(k, "t2o.translate", "output"))
+        return NULL;
+    if (o->value) {
+        /* through an identity node, so that operands are fetched as those of any node are */
+        t2o_attr self = { "self", { .kind = T2O_ARG_VALUE, .index = 0 }, false };
+        t2o_node *n = T2O_NEW(k->s->arena, t2o_node);
+        *n = (t2o_node){ .op = "output", .name = o->name, .inputs = T2O_NEW(k->s->arena, t2o_value *), .n_inputs = 1,
+                         .attrs = T2O_NEW(k->s->arena, t2o_attr), .n_attrs = 1, .graph = o->value->graph };
+        n->inputs[0] = o->value;
+        n->attrs[0] = self;
+        push_node(L, n);
+    } else if (o->literal.kind == T2O_ARG_FLOAT)
+        lua_pushnumber(L, o->literal.f);
+    else if (o->literal.kind == T2O_ARG_BOOL)
+        lua_pushboolean(L, o->literal.b);
+    else
+        lua_pushinteger(L, o->literal.i);
+    if (!script_call(k, 1, 1))
+        return NULL;
+    t2o_value *v = test_value(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+static bool add_output(t2o_script *k, t2o_graph *g, const t2o_output_spec *o)
+{
+    if (!o->value && (o->literal.kind == T2O_ARG_NONE || o->literal.kind == T2O_ARG_STRING))
+        return true; /* None and text have no place among ONNX outputs */
+    k->graph = g;
+    t2o_value *v = output_value(k, o);
+    if (!v)
+        return t2o_failed(k->s) ? false : t2o_fail(k->s, "E0305", "output '%s' has no form in ONNX", o->name);
+    if (!v->producer || v->mark)
+        v = identity(k, g, v); /* an input, a constant, or an output that stands twice */
+    v->mark = 1;
+    t2o_output_spec out = { .value = v, .kind = o->kind, .target = o->target, .name = o->name };
+    t2o_push(k->s->arena, &g->outputs, out);
+    return true;
+}
+
+t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
+{
+    t2o_graph *torch = program->graph, *g = t2o_graph_new(k->s, k->exprs, "main_graph");
+    g->program = program;
+    k->graph = g;
+    k->opset = t2o_newest_opset();
+    for (size_t i = 0; i < torch->inputs.n; i++)
+        add_input(k, g, torch->inputs.at[i]);
+    mark_needed(k, torch);
+    if (!report_missing(k, torch))
+        return NULL;
+    size_t failures = 0;
+    for (const t2o_node *n = torch->first; n && failures < MAX_REPORTED; n = n->next)
+        if (n->mark && !only_numbers(k, n) && !translate_node(k, g, n)) {
+            failures++;
+            stand_in(k, n);
+        }
+    for (size_t i = 0; !failures && i < torch->outputs.n; i++)
+        failures += !add_output(k, g, &torch->outputs.at[i]);
+    for (size_t i = 0; i < torch->values.n; i++)
+        torch->values.at[i]->mark = 0;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        g->outputs.at[i].value->mark = 0;
+    return failures ? NULL : g;
+}
+
+/* ---- lowering ---- */
+
+static bool lower_node(t2o_script *k, t2o_node *n, int opset, bool *changed)
+{
+    lua_State *L = k->L;
+    k->graph = n->graph;
+    k->before = n;
+    k->node = n;
+    k->rule = n->rule;
+    if (!push_function(k, "t2o.opset", "lower"))
+        return false;
+    push_node(L, n);
+    lua_pushinteger(L, opset);
+    if (!script_call(k, 2, 1)) {
+        if (n->origin)
+            t2o_note_node(n->origin);
+        return false;
+    }
+    *changed = lua_istable(L, -1);
+    for (uint32_t i = 0; *changed && i < n->n_outputs; i++) {
+        lua_geti(L, -1, (lua_Integer)i + 1);
+        t2o_value *v = test_value(L, -1);
+        lua_pop(L, 1);
+        if (!v)
+            continue;
+        if (v->dtype != n->outputs[i]->dtype)
+            return t2o_fail(k->s, "E0604", "a lowering of %s returned dtype %s instead of %s", n->op,
+                            t2o_dtype_name(v->dtype), t2o_dtype_name(n->outputs[i]->dtype));
+        n->outputs[i]->twin = v;
+    }
+    lua_pop(L, 1);
+    return true;
+}
+
+/* What stands for a value after lowering; chains arise where a replacement is itself lowered. */
+static t2o_value *replacement(t2o_value *v)
+{
+    while (v && v->twin)
+        v = v->twin;
+    return v;
+}
+
+static bool lower_graph(t2o_script *k, t2o_graph *g, int opset);
+
+static bool lower_bodies(t2o_script *k, t2o_node *n, int opset)
+{
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].arg.kind == T2O_ARG_GRAPH && !lower_graph(k, n->attrs[i].arg.graph, opset))
+            return false;
+    return true;
+}
+
+static void inherit(t2o_value *from, t2o_value *to)
+{
+    if (to->producer && !to->original_name)
+        to->original_name = from->original_name;
+    if (to->producer && from->rank >= 0)
+        t2o_value_set_dims(to, from->rank, from->dims);
+    if (!to->content) {
+        to->content = from->content;
+        to->n_content = from->n_content;
+    }
+}
+
+static bool lower_graph(t2o_script *k, t2o_graph *g, int opset)
+{
+    for (t2o_node *n = g->first, *next; n; n = next) {
+        t2o_node *before = n->prev;
+        bool changed = false;
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            n->inputs[i] = replacement(n->inputs[i]);
+        if (!lower_bodies(k, n, opset) || !lower_node(k, n, opset, &changed))
+            return false;
+        next = n->next;
+        if (!changed)
+            continue;
+        for (uint32_t i = 0; i < n->n_outputs; i++)
+            if (n->outputs[i]->twin)
+                inherit(n->outputs[i], n->outputs[i]->twin);
+        t2o_node_remove(n);
+        next = before ? before->next : g->first; /* what was built may need lowering in its turn */
+    }
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        t2o_value *v = replacement(g->outputs.at[i].value);
+        g->outputs.at[i].value = v->producer ? v : identity(k, g, v);
+    }
+    return true;
+}
+
+bool t2o_script_lower(t2o_script *k, t2o_graph *graph, int opset)
+{
+    bool ok = lower_graph(k, graph, opset);
+    for (size_t i = 0; i < graph->values.n; i++)
+        graph->values.at[i]->twin = NULL;
+    return ok;
+}
+
+/* ---- questions to the registry ---- */
+
+int t2o_script_view_kind(t2o_script *k, const char *op)
+{
+    if (!push_function(k, "t2o.rules", "view_kind"))
+        return 0;
+    lua_pushstring(k->L, op);
+    int kind = script_call(k, 1, 1) ? (int)lua_tointeger(k->L, -1) : 0;
+    lua_pop(k->L, 1);
+    return kind;
+}
+
+const char *t2o_script_rule_place(t2o_script *k, const char *op)
+{
+    if (!push_function(k, "t2o.rules", "place_of"))
+        return NULL;
+    lua_pushstring(k->L, op);
+    if (!script_call(k, 1, 1))
+        return NULL;
+    const char *place = lua_isstring(k->L, -1) ? t2o_intern(k->s, lua_tostring(k->L, -1)) : NULL;
+    lua_pop(k->L, 1);
+    return place;
+}
+
+const char *t2o_script_command(t2o_script *k, const char *name, const char *const *args, size_t n)
+{
+    if (!push_function(k, "t2o.commands", name))
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        lua_pushstring(k->L, args[i]);
+    if (!script_call(k, (int)n, 1))
+        return NULL;
+    const char *text = lua_isstring(k->L, -1) ? t2o_strdup(k->s->arena, lua_tostring(k->L, -1)) : NULL;
+    lua_pop(k->L, 1);
+    return text;
+}

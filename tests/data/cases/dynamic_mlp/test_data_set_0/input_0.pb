@@ -1,0 +1,1 @@
+Binput_0J eH?Ô¾S¨d½Ëá?mq*¿¥Bt¿lOJ¿>x‰¿

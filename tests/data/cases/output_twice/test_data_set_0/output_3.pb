@@ -1,0 +1,1 @@
+Boutput_3JÖd½lV¿

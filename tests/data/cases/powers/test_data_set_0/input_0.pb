@@ -1,0 +1,1 @@
+Binput_0Jxbq@²©e@¤RZ@Õca@`6M@zÄI@

@@ -1,0 +1,1 @@
+Boutput_0JŒšcA		NAÚ0:A£pFA!€$AA

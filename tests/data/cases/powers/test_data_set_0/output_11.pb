@@ -1,0 +1,1 @@
+B	output_11Jเอ-BmทBzo๒Aภ^BkลA-ปA

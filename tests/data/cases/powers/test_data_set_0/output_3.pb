@@ -1,0 +1,1 @@
+Boutput_3J•ÖZAx@Ar9*Aÿ√7A±AbHA

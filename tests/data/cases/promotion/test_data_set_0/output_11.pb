@@ -1,0 +1,2 @@
+
+B	output_11J¡QF≈H2…OH‘≈

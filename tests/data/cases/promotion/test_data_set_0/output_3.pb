@@ -1,0 +1,2 @@
+
+Boutput_3JùA¢AB0/EWA
