@@ -53,7 +53,8 @@ setmetatable(g, {
       if ns then return ns end
       error("the builder has no function '" .. key .. "'", 2)
     end
-    local fn = operator(key)
+    if not core.operator(key) then core.operator(key, nil, true) end
+    local fn = core.guard(operator(key))
     rawset(self, key, fn)
     return fn
   end,
@@ -137,11 +138,30 @@ function M.wrap(x)
   return v
 end
 
+-- A small constant in another dtype; nil where it is better done by a node.
+local function cast_constant(v, dtype)
+  if not core.is_literal(v, 64) then return nil end
+  local list = core.elements(v)
+  for i, x in ipairs(list) do
+    if type(x) == "number" then
+      if dtype == "bool" then
+        list[i] = x ~= 0
+      elseif types.is_int(dtype) then
+        list[i] = math.tointeger(x < 0 and math.ceil(x) or math.floor(x))
+        if not list[i] then return nil end
+      end
+    end
+  end
+  return core.constant(dtype, v.shape, list)
+end
+
 function M.cast(v, dtype)
   if v.dtype == dtype then return v end
   if types.is_complex(v.dtype) or types.is_complex(dtype) then
     core.decline(string.format("a cast from %s to %s", v.dtype, dtype))
   end
+  local folded = cast_constant(v, dtype)
+  if folded then return folded end
   local content = core.content(v)
   local out = g.Cast(v, { to = dtype })
   if content and types.is_int(dtype) then core.set_content(out, content) end
@@ -306,6 +326,8 @@ function g.body(name, inputs, fn)
     return { fn(table.unpack(args)) }
   end)
 end
+
+for name, fn in pairs(g) do g[name] = core.guard(fn) end
 
 values.set_builder(setmetatable({}, {
   __index = function(_, key) return M[key] or g[key] end,

@@ -132,4 +132,6 @@ comparison("ge", "GreaterOrEqual")
 comparison("eq", "Equal")
 comparison("ne", "Equal", true)
 
+for name, fn in pairs(methods) do methods[name] = core.guard(fn) end
+
 return M

@@ -195,10 +195,13 @@ static int l_set_dtype(lua_State *L)
     return 0;
 }
 
-/* core.operator(op) -> {since, inputs = {names}, attrs = {name = default}, max_outputs} in force, or nil */
+/* core.operator(op [, opset]) -> {since, inputs = {names}, attrs = {name = default}, min_outputs, variadic_outputs}
+ * in force, or nil; with a true third argument an operator that does not exist at any opset is an error */
 static int l_operator(lua_State *L)
 {
     const t2o_schema *schema = t2o_schema_find(luaL_checkstring(L, 1), (int)luaL_optinteger(L, 2, t2o_newest_opset()));
+    if (!schema && lua_toboolean(L, 3) && !t2o_schema_first(lua_tostring(L, 1)))
+        schema = schema_for(L, lua_tostring(L, 1));
     if (!schema)
         return lua_pushnil(L), 1;
     lua_createtable(L, 0, 4);

@@ -48,14 +48,31 @@ const char *push_rule_place(lua_State *L)
         if (ar.currentline > 0 && is_rule_source(ar.source))
             return lua_pushfstring(L, "%s:%d", ar.source + 1, ar.currentline);
     }
-    lua_pushnil(L);
-    return NULL;
+    return lua_pushstring(L, script_of(L)->rule); /* nil for NULL */
 }
 
 /* core.where() -> "file.lua:line" of the rule file that called, or nil */
 static int l_where(lua_State *L)
 {
     push_rule_place(L);
+    return 1;
+}
+
+static int l_guarded(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* core.guard(fn): the same function, but `return fn(x)` in a rule keeps the rule's frame, and with it the line that an
+ * error names: Lua drops the caller of a tail call only where a Lua function is called. */
+static int l_guard(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    lua_pushcclosure(L, l_guarded, 1);
     return 1;
 }
 
@@ -147,7 +164,8 @@ void script_report(t2o_script *k)
     lua_State *L = k->L;
     if (!lua_istable(L, -1)) { /* an error in the message handler, or memory */
         const char *text = lua_tostring(L, -1);
-        t2o_fail(k->s, "E0605", "a rule ran out of its limits (%s)", text ? text : "no message");
+        t2o_fail(k->s, "E0605", "%s: it took more than its share of memory (%s)", k->rule ? k->rule : "a rule",
+                 text ? text : "no message");
         lua_pop(L, 1);
         return;
     }
@@ -170,7 +188,7 @@ static void on_tick(lua_State *L, lua_Debug *ar)
     (void)ar;
     t2o_script *k = script_of(L);
     if (--k->ticks < 0)
-        luaL_error(L, "it ran for too long (over %d million instructions)", TICK / 1000000 * TICKS_A_RULE);
+        raise_coded(L, "E0605", "it ran for too long (over %d million instructions)", TICK / 1000000 * TICKS_A_RULE);
 }
 
 bool script_call(t2o_script *k, int n_args, int n_results)
@@ -194,7 +212,7 @@ static void open_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "where", l_where }, { "decline", l_decline }, { "is_decline", l_is_decline }, { "fail", l_fail },
-        { "on_error", l_on_error }, { NULL, NULL },
+        { "on_error", l_on_error }, { "guard", l_guard }, { NULL, NULL },
     };
     luaL_newmetatable(L, DECLINE);
     lua_pop(L, 1);

@@ -204,8 +204,6 @@ static bool translate_node(t2o_script *k, t2o_graph *g, const t2o_node *n)
     return ok;
 }
 
-/* ---- the whole ---- */
-
 /* Symbolic arithmetic needs no node: sizes are expressions, built where a rule asks for them. */
 static bool only_numbers(t2o_script *k, const t2o_node *n)
 {
@@ -215,6 +213,58 @@ static bool only_numbers(t2o_script *k, const t2o_node *n)
             return false;
     return n->n_outputs && !t2o_script_rule_place(k, n->op);
 }
+
+/* Whether the last error repeats one that is there, at another node: then it is dropped and counted in `more`. */
+static bool is_repeated(t2o_script *k, size_t before, t2o_map *more)
+{
+    t2o_session *s = k->s;
+    if (s->diags.n != before + 1)
+        return false;
+    const char *text = s->diags.at[before]->text;
+    uintptr_t seen = (uintptr_t)t2o_map_get(more, text);
+    t2o_map_set(s->arena, more, text, (void *)(seen + 1));
+    if (seen)
+        t2o_forget_diags(s, before);
+    return seen > 0;
+}
+
+static void note_repeats(t2o_script *k, const t2o_map *more)
+{
+    for (size_t i = 0; i < k->s->diags.n; i++) {
+        t2o_diag *d = k->s->diags.at[i];
+        unsigned n = (unsigned)(uintptr_t)t2o_map_get(more, d->text);
+        if (n > 1)
+            t2o_push(k->s->arena, &d->notes, (const char *)t2o_printf(k->s->arena, "and %u more node%s", n - 1,
+                                                                       n == 2 ? "" : "s"));
+    }
+}
+
+static bool last_is(const t2o_script *k, const char *code)
+{
+    const t2o_diag *d = k->s->diags.n ? k->s->diags.at[k->s->diags.n - 1] : NULL;
+    return d && d->code && !strcmp(d->code, code);
+}
+
+/* Translates all nodes that are needed; returns how many kinds of failures there were. */
+static size_t translate_nodes(t2o_script *k, const t2o_graph *torch, t2o_graph *g)
+{
+    size_t failures = 0;
+    t2o_map more = { 0 };
+    for (const t2o_node *n = torch->first; n && failures < MAX_REPORTED; n = n->next) {
+        size_t before = k->s->diags.n;
+        if (!n->mark || only_numbers(k, n) || translate_node(k, g, n))
+            continue;
+        bool limits = last_is(k, "E0605");
+        failures += !is_repeated(k, before, &more);
+        if (limits)
+            break; /* each further node would take as long */
+        stand_in(k, n);
+    }
+    note_repeats(k, &more);
+    return failures;
+}
+
+/* ---- the whole ---- */
 
 static bool is_dropped(t2o_script *k, const char *op)
 {
@@ -348,12 +398,7 @@ t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
     mark_needed(k, torch);
     if (!report_missing(k, torch))
         return NULL;
-    size_t failures = 0;
-    for (const t2o_node *n = torch->first; n && failures < MAX_REPORTED; n = n->next)
-        if (n->mark && !only_numbers(k, n) && !translate_node(k, g, n)) {
-            failures++;
-            stand_in(k, n);
-        }
+    size_t failures = translate_nodes(k, torch, g);
     for (size_t i = 0; !failures && i < torch->outputs.n; i++)
         failures += !add_output(k, g, &torch->outputs.at[i]);
     for (size_t i = 0; i < torch->values.n; i++)

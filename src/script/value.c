@@ -347,6 +347,18 @@ static int l_elements(lua_State *L)
     return 1;
 }
 
+/* core.is_literal(v, limit): a constant that a rule made, of at most so many elements, readable as numbers */
+static int l_is_literal(lua_State *L)
+{
+    const t2o_value *v = check_value(L, 1);
+    const t2o_tensor *t = v->data;
+    double ignored;
+    uint64_t zero[2] = { 0 };
+    lua_pushboolean(L, t && t->data && !t->in_file && !v->target && t2o_tensor_count(t) <= luaL_checkinteger(L, 2) &&
+                           t2o_element_to_double(t->dtype, zero, &ignored));
+    return 1;
+}
+
 static int new_type(lua_State *L, const char *type, const luaL_Reg *functions, const char *field)
 {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, type);
@@ -372,7 +384,8 @@ int open_values(lua_State *L)
         { "compare", l_dim_compare }, { "dim_call", l_dim_call },     { "fresh", l_dim_fresh },
         { "symbol", l_dim_symbol },   { "is_dim", l_is_dim },         { "is_value", l_is_value },
         { "field", l_value_field },   { "set_shape", l_set_shape },   { "set_content", l_set_content },
-        { "content", l_content },     { "elements", l_elements },     { NULL, NULL },
+        { "content", l_content },     { "elements", l_elements },
+        { "is_literal", l_is_literal }, { NULL, NULL },
     };
     new_type(L, DIM, dim_meta, "dim_meta");
     new_type(L, VALUE, value_meta, "value_meta");

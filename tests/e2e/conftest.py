@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("T2O", ROOT / "build" / "t2o")).resolve()
 CASES = ROOT / "tests" / "data" / "cases"
 BAD = ROOT / "tests" / "data" / "bad"
-MLP = CASES / "dynamic_mlp" / "model.pt2"  # linear, relu, dropout, linear, softmax
+MLP = CASES / "dynamic_mlp" / "model.pt2"  # linear, relu, linear
 RELU = "relu(Tensor self) -> Tensor"
 
 

@@ -27,7 +27,7 @@ def runs():
             yield pytest.param(name, opset, marks=marks, id=f"{name}-{opset or 'default'}")
 
 
-@pytest.mark.parametrize("name, opset", runs())
+@pytest.mark.parametrize("name, opset", list(runs()))
 def test_case(name, opset, t2o, out):
     folder = CASES / name
     facts = json.loads((folder / "case.json").read_text())

@@ -1,4 +1,6 @@
-"""Lets torchvision's model definitions import beside a torch that its C++ ops do not match."""
+"""Import this before torchvision: declares its C++ ops if its build does not match this torch."""
+import sys
+
 import torch
 
 SCHEMAS = """
@@ -33,6 +35,11 @@ _deform_conv2d_backward(Tensor grad, Tensor input, Tensor weight, Tensor offset,
     (Tensor, Tensor, Tensor, Tensor, Tensor)
 """
 
-_library = torch.library.Library("torchvision", "DEF")
-for _schema in SCHEMAS.strip().replace("\n    ", " ").splitlines():
-    _library.define(_schema)
+try:
+    import torchvision  # noqa: F401
+except RuntimeError:  # operator torchvision::nms does not exist
+    for _name in [m for m in sys.modules if m.split(".")[0] == "torchvision"]:
+        del sys.modules[_name]
+    _library = torch.library.Library("torchvision", "DEF")
+    for _schema in SCHEMAS.strip().replace("\n    ", " ").splitlines():
+        _library.define(_schema)

@@ -588,8 +588,8 @@ static void test_json_malformed(void **state)
 {
     (void)state;
     static const char *const rows[] = {
-        "", "{", "[1,]", "{\"a\": }", "{\"a\": 1} x", "\"abc", "\"\\u0000\"", "\"\xff\"", "\"\xc0\x80\"",
-        "[1 2]", "nul", "\"\xed\xa0\x80\"", "-", "[Infinit]", "\"\\",
+        "", "{", "[1,]", "{\"a\": }", "{\"a\": 1} x", "\"abc", "\"\\u0000\"", "\"\xff\"",
+        "\"\xc0\x80\"", "[1 2]", "nul", "\"\xed\xa0\x80\"", "-", "[Infinit]", "\"\\",
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         t2o_session *s = t2o_session_new();
