@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from torch import nn
 
 HERE = pathlib.Path(__file__).resolve().parent
+FOLDERS = re.compile(r'File "(?:[^"]*/site-packages/|[^"]*/(?=[^"/]*"))')
 
 
 class DigitNet(nn.Module):
@@ -55,7 +56,7 @@ def export(net, example):
     for node in program.graph.nodes:  # keep source lines, not the folders of this machine
         node.meta.pop("from_node", None)
         if trace := node.meta.get("stack_trace"):
-            node.meta["stack_trace"] = re.sub(r'File "[^"]*/', 'File "', trace)
+            node.meta["stack_trace"] = FOLDERS.sub('File "', trace)
     return program
 
 

@@ -66,4 +66,72 @@ function M.shape(n, i)
   if v and core.field(v, "known_rank") then return v.shape end
 end
 
+--- What integer input i holds, or nil where it is absent or not known.
+function M.content(n, i)
+  local v = n.inputs[i]
+  return v and core.content(v)
+end
+
+--- Elements of a small constant input, floats included, or its content; nil where neither is known.
+function M.numbers(n, i)
+  local v = n.inputs[i]
+  if not v then return nil end
+  return core.content(v) or (core.is_literal(v, 64) and core.elements(v, 64)) or nil
+end
+
+--- An integer attribute; rules may give a boolean for it.
+function M.attr(n, name, default)
+  local value = n.attrs[name]
+  if value == nil then return default end
+  if type(value) == "boolean" then return value and 1 or 0 end
+  return value
+end
+
+--- The length of input i, a list: an integer, or nil.
+function M.length(n, i)
+  local shape = M.shape(n, i)
+  if shape and #shape == 1 and math.type(shape[1]) == "integer" then return shape[1] end
+end
+
+--- An axis (an integer, negative from the end) as an index from 1.
+function M.axis(axis, rank) return (axis < 0 and axis + rank or axis) + 1 end
+
+--- Axes that older signatures have as an attribute, newer ones as input i: a set of indices from 1 and their number,
+--- nil where they are not known; false where none are given.
+function M.axes(n, i, rank)
+  local list = n.attrs.axes
+  if not list then
+    if not n.inputs[i] then return false end
+    list = M.content(n, i)
+  end
+  if not list then return nil end
+  local set = {}
+  for _, axis in ipairs(list) do
+    if math.type(axis) ~= "integer" then return nil end
+    set[M.axis(axis, rank)] = true
+  end
+  return set, #list
+end
+
+--- Sizes of which nothing is known.
+function M.fresh(rank)
+  local out = {}
+  for i = 1, rank do out[i] = core.fresh() end
+  return out
+end
+
+function M.product(list, first, last)
+  local p = 1
+  for i = first or 1, last or #list do p = p * list[i] end
+  return p
+end
+
+function M.max(a, b) return core.dim_call("Max", a, b) end
+function M.min(a, b) return core.dim_call("Min", a, b) end
+
+function M.ceil_div(a, b) return (a + b - 1) // b end
+
+--- Whether a size is certain to be at least 0 (a comparison with 0 cannot tell where it may be 0).
+function M.not_negative(a) return core.compare(a, -1) == 1 end
+
 return M

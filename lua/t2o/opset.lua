@@ -1,7 +1,13 @@
 -- lua/t2o/opset.lua: rules that express a newer ONNX signature in an older opset (rules/opset).
+--
+-- opset:lower    the operator exists below the bound: g builds in the signatures of bound - 1
+-- opset:express  it does not: other operators take its place, g builds in the newest signatures
+--
+-- Whatever is built is lowered in its turn, so neither has to think of opsets far below its bound.
 
 local core = require("t2o.core")
 local builder = require("t2o.builder")
+local types = require("t2o.types")
 
 local M = {}
 local lowerings = {} -- op -> list of { below, fn, inputs, attrs, place }, the largest `below` first
@@ -21,24 +27,39 @@ local function parse(text)
   return op, names, defaults
 end
 
---- opset:lower("Gelu(X) {approximate='none'}", { below = 20 }, function(g, n) ... return value end)
+local function register(text, options, fn, opset)
+  local op, names, defaults = parse(text)
+  local list = lowerings[op] or {}
+  list[#list + 1] = {
+    below = options.below, fn = fn, inputs = names, attrs = defaults, opset = opset, order = #list, place = core.where(),
+  }
+  table.sort(list, function(a, b)
+    if a.below ~= b.below then return a.below > b.below end
+    return a.order < b.order
+  end)
+  lowerings[op] = list
+end
+
+--- opset:lower("Clip(input, min?, max?)", { below = 11 }, function(g, n) ... return value end)
 --- n has the inputs and attributes by name, n.inputs, n.attrs, n.outputs. Returns the new outputs; nil keeps the node
 --- as it is, in the signature before `below`.
 function registry:lower(text, options, fn)
-  local op, names, defaults = parse(text)
-  local list = lowerings[op] or {}
-  list[#list + 1] = { below = options.below, fn = fn, inputs = names, attrs = defaults, place = core.where() }
-  table.sort(list, function(a, b) return a.below > b.below end)
-  lowerings[op] = list
+  register(text, options, fn, options.below - 1)
+end
+
+--- opset:express("Gelu(X) {approximate='none'}", { below = 20 }, function(g, n) ... return value end)
+function registry:express(text, options, fn)
+  register(text, options, fn, builder.newest)
 end
 
 M.registry = registry
 
 local function view_of(rule, node)
-  local n = { inputs = node.inputs, outputs = node.outputs, attrs = core.arguments(node), op = node.op }
+  local n = { inputs = node.inputs, outputs = node.outputs, attrs = core.arguments(node) }
   for name, value in pairs(rule.attrs) do n[name] = value end
   for name, value in pairs(n.attrs) do n[name] = value end
   for i, name in ipairs(rule.inputs) do n[name] = n.inputs[i] end
+  n.op = node.op:gsub("^onnx::", "")
   return n
 end
 
@@ -48,7 +69,7 @@ function M.lower(node, opset)
   for _, rule in ipairs(list or {}) do
     if opset < rule.below and rule.below <= node.opset then
       builder.set_current(nil)
-      core.set_opset(rule.below - 1)
+      core.set_opset(rule.opset)
       local ok, result = xpcall(function() return table.pack(rule.fn(builder.g, view_of(rule, node))) end, core.on_error)
       if not ok and core.is_decline(result) then
         core.fail("E0303", string.format("%s cannot be expressed below opset %d: %s", node.op:gsub("^onnx::", ""),
@@ -60,5 +81,76 @@ function M.lower(node, opset)
     end
   end
 end
+
+-- ---- what rules in rules/opset use ----
+
+--- The same operator, in the signature in force, with these inputs and attributes (its own where nil).
+--- @return values as many as the node has outputs
+function M.again(n, inputs, attrs)
+  inputs = inputs or n.inputs
+  inputs.n = inputs.n or #inputs
+  local outputs = core.build(n.op, inputs, attrs or n.attrs, n.outputs.n)
+  for i, v in ipairs(outputs) do
+    local old = n.outputs[i]
+    if core.field(old, "known_rank") then core.set_shape(v, old.shape) end
+  end
+  return table.unpack(outputs)
+end
+
+--- A copy of the attributes with changes; `false` removes one.
+function M.attrs(n, changes)
+  local out = {}
+  for name, value in pairs(n.attrs) do out[name] = value end
+  for name, value in pairs(changes or {}) do
+    if value == false then out[name] = nil else out[name] = value end
+  end
+  return out
+end
+
+--- The integers that a value of rank 0 or 1 holds, where they are known before the run; else nil.
+function M.integers(v)
+  if v.is_constant then return core.elements(v) end
+  local list = core.content(v)
+  for _, d in ipairs(list or {}) do
+    if math.type(d) ~= "integer" then return nil end
+  end
+  return list
+end
+
+--- The same for what an older signature wants to know before the run: declines where it is not.
+function M.known_integers(v, what)
+  return M.integers(v) or core.decline(what .. " are computed at run time")
+end
+
+--- The rank of a value; declines where it is not known.
+function M.rank(v)
+  if not core.field(v, "known_rank") then core.decline("the rank of a value is not known") end
+  return v.rank
+end
+
+--- The outputs that somebody may read beyond the first.
+function M.has_output(n, i)
+  return n.outputs[i] ~= nil and core.field(n.outputs[i], "used") ~= false
+end
+
+--- The same operator with inputs of one dtype converted to `dtype`, and the first output back.
+function M.computed_in(g, n, dtype, from)
+  local inputs = { n = n.inputs.n }
+  from = from or n.inputs[1].dtype
+  for i = 1, n.inputs.n do
+    local v = n.inputs[i]
+    inputs[i] = v and v.dtype == from and g.Cast(v, { to = dtype }) or v
+  end
+  local out = core.build(n.op, inputs, n.attrs, n.outputs.n)
+  for i, v in ipairs(out) do
+    local old = n.outputs[i]
+    if core.field(old, "known_rank") then core.set_shape(v, old.shape) end
+    if v.dtype ~= old.dtype then out[i] = g.Cast(v, { to = old.dtype }) end
+  end
+  return table.unpack(out)
+end
+
+M.is_float = types.is_float
+M.is_int = types.is_int
 
 return M

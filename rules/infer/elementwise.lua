@@ -4,6 +4,11 @@ local infer = require("t2o.infer")
 
 local function same(n) return infer.shape(n, 1) end
 
+local function all_same(n)
+  local x = infer.shape(n, 1)
+  return x, x, x
+end
+
 local function broadcast_all(n)
   local out = {}
   for i = 1, n.inputs.n do
@@ -15,14 +20,19 @@ local function broadcast_all(n)
 end
 
 infer.registry:rule({
-  "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Bernoulli", "BitwiseNot", "Cast", "CastLike", "Ceil",
-  "Celu", "Clip", "Cos", "Cosh", "CumSum", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax",
-  "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "Reciprocal", "Relu",
-  "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
-  "ThresholdedRelu", "Trilu",
+  "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Bernoulli", "BitCast", "BitwiseNot",
+  "Cast", "CastLike", "Ceil", "Celu", "Clip", "Cos", "Cosh", "CumProd", "CumSum", "Elu", "Erf", "Exp",
+  "EyeLike", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf", "IsNaN",
+  "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "RandomNormalLike",
+  "RandomUniformLike", "Reciprocal", "RegexFullMatch", "Relu", "ReverseSequence", "Round", "Scatter",
+  "ScatterElements", "ScatterND", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax",
+  "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "TensorScatter", "ThresholdedRelu", "Trilu",
 }, same)
 
 infer.registry:rule({
-  "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
-  "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
+  "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Equal", "Greater",
+  "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow",
+  "StringConcat", "Sub", "Sum", "SwiGLU", "Where", "Xor",
 }, broadcast_all)
+
+infer.registry:rule("Dropout", all_same)

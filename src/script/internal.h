@@ -18,8 +18,8 @@ struct t2o_script {
     t2o_exprs *exprs;
     lua_State *L;
     t2o_script_options options;
+    const char *root; /* of lua/ and rules/; NULL = the copy in the binary */
     size_t memory;
-    bool out_of_memory;
     int64_t ticks; /* hook calls left to the running rule */
 
     /* the rule that is running */
@@ -67,6 +67,7 @@ int open_nodes(lua_State *L);
 int open_build(lua_State *L);
 
 /* load.c */
+void find_builtin(t2o_script *k);
 bool load_rules(t2o_script *k);
 int l_require(lua_State *L);
 

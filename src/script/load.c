@@ -28,7 +28,7 @@ static bool is_folder(const char *path)
 }
 
 /* The folder that holds lua/ and rules/, or NULL for the copy in the binary. */
-static const char *builtin_root(t2o_session *s)
+static const char *find_root(t2o_session *s)
 {
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -51,12 +51,17 @@ static const char *builtin_root(t2o_session *s)
     return NULL;
 }
 
-/* The text of a built-in file by its path from the root ("lua/t2o/util.lua"), or NULL. */
-static const char *builtin_text(t2o_session *s, const char *path, size_t *n)
+void find_builtin(t2o_script *k)
 {
-    const char *root = builtin_root(s);
-    if (root)
-        return t2o_file_text(s, t2o_printf(s->arena, "%s/%s", root, path), n);
+    k->root = find_root(k->s);
+}
+
+/* The text of a built-in file by its path from the root ("lua/t2o/util.lua"), or NULL. */
+static const char *builtin_text(t2o_script *k, const char *path, size_t *n)
+{
+    t2o_session *s = k->s;
+    if (k->root)
+        return t2o_file_text(s, t2o_printf(s->arena, "%s/%s", k->root, path), n);
     for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
         if (!strcmp(f->path, path)) {
             *n = (size_t)(f->end - f->text);
@@ -100,9 +105,8 @@ static void walk(t2o_session *s, rule_files *out, const char *folder, const char
         qsort(out->at, out->n, sizeof *out->at, by_name);
 }
 
-static void builtin_rules(t2o_session *s, rule_files *out)
+static void builtin_rules(t2o_session *s, const char *root, rule_files *out)
 {
-    const char *root = builtin_root(s);
     if (root) {
         walk(s, out, t2o_printf(s->arena, "%s/rules", root), "rules/", "", 0);
         return;
@@ -115,7 +119,7 @@ static void builtin_rules(t2o_session *s, rule_files *out)
 void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, const char *, size_t), void *ctx)
 {
     rule_files files = { 0 };
-    builtin_rules(s, &files);
+    builtin_rules(s, find_root(s), &files);
     for (size_t i = 0; i < files.n; i++)
         fn(ctx, files.at[i].name, files.at[i].text, files.at[i].n);
 }
@@ -142,7 +146,7 @@ int l_require(lua_State *L)
         return lua_getfield(L, LUA_REGISTRYINDEX, "t2o.core"), 1;
     size_t n;
     const char *path = t2o_printf(s->arena, "lua/t2o/%s.lua", strncmp(name, "t2o.", 4) ? "" : name + 4);
-    const char *text = strpbrk(name, "/\\") ? NULL : builtin_text(s, path, &n);
+    const char *text = strpbrk(name, "/\\") ? NULL : builtin_text(script_of(L), path, &n);
     if (!text)
         return luaL_error(L, "there is no module '%s'", name);
     load_chunk(L, text, n, path);
@@ -245,7 +249,7 @@ bool load_rules(t2o_script *k)
     rule_files layers[MAX_LAYERS] = { 0 };
     const char *names[MAX_LAYERS] = { "built-in" };
     size_t n = 1;
-    builtin_rules(k->s, &layers[0]);
+    builtin_rules(k->s, k->root, &layers[0]);
     const char *config = k->options.no_user_rules ? NULL : config_rules(k->s);
     if (config && is_folder(config) && add_user_path(k, config, &layers[n]))
         names[n++] = config;

@@ -252,6 +252,7 @@ t2o_script *t2o_script_new(t2o_session *s, t2o_exprs *exprs, const t2o_script_op
     k->s = s;
     k->exprs = exprs;
     k->options = *options;
+    find_builtin(k);
     k->L = lua_newstate(allocate, k);
     if (!k->L) {
         t2o_fail(s, "E0605", "no memory for Lua");

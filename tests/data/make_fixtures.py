@@ -30,6 +30,7 @@ import common  # noqa: E402
 warnings.filterwarnings("ignore")
 CASES = {}
 BIG = 2**63 - 1  # what torch.export writes for an open end of a slice
+FOLDERS = re.compile(r'File "(?:[^"]*/site-packages/|[^"]*/(?=[^"/]*"))')
 randn, DYN = torch.randn, Dim.DYNAMIC
 
 
@@ -873,7 +874,7 @@ def scrub(program, keep_trace=False):
                 node.meta.pop(key, None)
             trace = node.meta.pop("stack_trace", None)
             if trace and keep_trace:
-                node.meta["stack_trace"] = re.sub(r'File "[^"]*/', 'File "', trace)
+                node.meta["stack_trace"] = FOLDERS.sub('File "', trace)
     program.example_inputs = None
     return program
 

@@ -1,16 +1,10 @@
-"""Finds the binary to test: $T2O, or build/t2o in this repository."""
+"""Fixtures that run the binary the way a user does."""
 import os
-import pathlib
 import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("T2O", ROOT / "build" / "t2o")).resolve()
-CASES = ROOT / "tests" / "data" / "cases"
-BAD = ROOT / "tests" / "data" / "bad"
-MLP = CASES / "dynamic_mlp" / "model.pt2"  # linear, relu, linear
-RELU = "relu(Tensor self) -> Tensor"
+from paths import BINARY, RELU
 
 
 def pytest_sessionstart(session):

@@ -5,7 +5,7 @@ import onnx
 import pytest
 
 import case
-from conftest import CASES
+from paths import CASES
 
 NAMES = sorted(f.parent.name for f in CASES.glob("*/case.json"))
 OPSETS = (None, 13, 18, 21)  # None: what t2o chooses by itself

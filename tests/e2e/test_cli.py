@@ -6,7 +6,7 @@ import onnx
 import pytest
 
 import case
-from conftest import BAD, CASES, MLP, RELU
+from paths import BAD, CASES, MLP, RELU
 
 MISSING = BAD / "missing_op.pt2"  # uses mylib::foo twice, in blocks.0 and blocks.1
 FOO = "foo(Tensor x, float beta=1.0) -> Tensor"

@@ -1,7 +1,7 @@
 """What a converted model looks like: names, sizes, weights stored once."""
 import onnx
 
-from conftest import CASES, MLP
+from paths import CASES, MLP
 
 
 def weights(model):

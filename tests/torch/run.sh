@@ -1,0 +1,23 @@
+#!/bin/sh
+# Makes the model cases with PyTorch (installed into build/) and converts them at four opsets. One line at the end.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+venv=$root/build/venv-torch
+cases=$root/build/models
+if [ ! -e "$venv/ready" ]; then
+  python3 -m venv "$venv"
+  pip="$venv/bin/pip install -q --disable-pip-version-check"
+  $pip torch==2.13.0
+  # torchvision asks for a PyTorch of its own build; its Python models run beside another one (tvshim.py)
+  $pip --no-deps torchvision
+  $pip transformers onnx onnxruntime ml_dtypes pillow
+  touch "$venv/ready"
+fi
+python=$venv/bin/python
+if [ ! -e "$cases/ready" ]; then
+  "$python" "$here/make_models.py" --out "$cases/seeded"
+  "$python" "$here/make_trained.py" --out "$cases/trained"
+  touch "$cases/ready"
+fi
+T2O=${T2O:-$root/build/t2o} "$python" "$here/run_models.py" "$cases/seeded" "$cases/trained"
