@@ -6,7 +6,7 @@ local values = require("t2o.value")
 local infer = require("t2o.infer")
 
 local g = {}
-local M = { g = g }
+local M = { g = g, newest = 1000 } -- newest: later than any opset, so that the newest signature is in force
 
 local current            -- the torch node whose rule runs
 local dim_values = {}    -- graph -> dim -> its value as int64[1]
@@ -16,16 +16,37 @@ function M.current() return current end
 
 -- ---- operators ----
 
-local function build(op, inputs, attrs, count, variadic)
+-- Rules in rules/infer know the newest signatures only.
+local function like_newest(op, about)
+  local newest = core.operator(op, M.newest)
+  if not newest or newest.since == about.since then return true end
+  for name in pairs(newest.attrs) do
+    if not about.attrs[name] then return false end
+  end
+  return #newest.inputs == #about.inputs
+end
+
+local function build(op, inputs, attrs, count, about)
   local outputs = core.build(op, inputs, attrs, count)
-  infer.apply(op, inputs, attrs, outputs)
-  if variadic then return outputs end
+  if about and like_newest(op, about) then infer.apply(op, inputs, attrs, outputs) end
+  if about and about.variadic_outputs then return outputs end
   return table.unpack(outputs, 1, count)
+end
+
+--- What is built inside is in the newest signatures, whatever opset is built with: it is lowered in its turn.
+function M.at_newest(fn, ...)
+  local opset = select(3, core.context())
+  if opset >= M.newest then return fn(...) end
+  core.set_opset(M.newest)
+  local results = table.pack(fn(...))
+  core.set_opset(opset)
+  return table.unpack(results, 1, results.n)
 end
 
 local function operator(op)
   return function(...)
     local about = core.operator(op, select(3, core.context()))
+    if not about and core.operator(op, M.newest) then return M.at_newest(g[op], ...) end
     local inputs, attrs = table.pack(...), {}
     if inputs.n > 0 and type(inputs[inputs.n]) == "table" then
       for k, v in pairs(inputs[inputs.n]) do
@@ -36,8 +57,7 @@ local function operator(op)
     end
     local count = attrs.outputs
     attrs.outputs = nil
-    return build(op, inputs, attrs, count or (about and math.max(about.min_outputs, 1)) or 1,
-                 about and about.variadic_outputs)
+    return build(op, inputs, attrs, count or (about and math.max(about.min_outputs, 1)) or 1, about)
   end
 end
 

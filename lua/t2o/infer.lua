@@ -22,6 +22,23 @@ end
 
 M.registry = registry
 
+local HOLDS_SIZES = { int32 = true, int64 = true }
+
+-- Whether a content can be that of a tensor: arithmetic on 32 bits may have gone beyond them.
+local function fits(list, dtype)
+  for _, x in ipairs(list) do
+    if dtype == "int32" and math.type(x) == "integer" and (x < -0x80000000 or x > 0x7fffffff) then return false end
+  end
+  return true
+end
+
+local function apply_content(rule, n, output)
+  local dtype = core.field(output, "dtype")
+  if not (HOLDS_SIZES[dtype] and core.field(output, "known_rank") and output.rank <= 1) then return end
+  local list = rule(n)
+  if list and fits(list, dtype) then core.set_content(output, list) end
+end
+
 --- Sets shapes (and contents) of the outputs of a node that has just been built.
 function M.apply(op, inputs, attrs, outputs)
   local n = { op = op, inputs = inputs, attrs = attrs, outputs = #outputs }
@@ -33,10 +50,7 @@ function M.apply(op, inputs, attrs, outputs)
     end
   end
   local content = contents[op]
-  if content and outputs[1] then
-    local list = content(n)
-    if list then core.set_content(outputs[1], list) end
-  end
+  if content and outputs[1] then apply_content(content, n, outputs[1]) end
 end
 
 function M.has(op) return shapes[op] ~= nil end
@@ -87,6 +101,12 @@ function M.attr(n, name, default)
   return value
 end
 
+--- start and end of a Shape's axes, from 0.
+function M.bounds(n, rank)
+  local function clamp(i) return math.max(0, math.min(i < 0 and i + rank or i, rank)) end
+  return clamp(M.attr(n, "start", 0)), clamp(M.attr(n, "end", rank))
+end
+
 --- The length of input i, a list: an integer, or nil.
 function M.length(n, i)
   local shape = M.shape(n, i)
@@ -130,6 +150,12 @@ function M.max(a, b) return core.dim_call("Max", a, b) end
 function M.min(a, b) return core.dim_call("Min", a, b) end
 
 function M.ceil_div(a, b) return (a + b - 1) // b end
+
+--- fn(a, b), or nil where that is out of range.
+function M.try(fn, a, b)
+  local ok, x = pcall(fn, a, b)
+  if ok then return x end
+end
 
 --- Whether a size is certain to be at least 0 (a comparison with 0 cannot tell where it may be 0).
 function M.not_negative(a) return core.compare(a, -1) == 1 end

@@ -128,11 +128,6 @@ function M.rank(v)
   return v.rank
 end
 
---- The outputs that somebody may read beyond the first.
-function M.has_output(n, i)
-  return n.outputs[i] ~= nil and core.field(n.outputs[i], "used") ~= false
-end
-
 --- The same operator with inputs of one dtype converted to `dtype`, and the first output back.
 function M.computed_in(g, n, dtype, from)
   local inputs = { n = n.inputs.n }

@@ -1,9 +1,165 @@
--- rules/aten/linear.lua: products of matrices.
+-- rules/aten/linear.lua: products of matrices and vectors.
 
 local aten = require("t2o.rules").namespace("aten")
+local util = require("t2o.util")
+
+-- ONNX multiplies matrices of floats and of integers of 32 and 64 bits. Smaller integers are multiplied in 32 bits:
+-- cutting the result off is the same as wrapping around on the way.
+local SMALL = { int8 = true, int16 = true, uint8 = true, uint16 = true }
+
+local function matmul(g, x, y)
+  if not SMALL[x.dtype] then return g.MatMul(x, y) end
+  return g.MatMul(x:to("int32"), y:to("int32")):to(x.dtype)
+end
+
+local function transposed(g, x)
+  if x.rank < 2 then return x end
+  return g.Transpose(x, { perm = { 1, 0 } })
+end
+
+-- ---- layers ----
 
 aten:rule("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", function(g, a)
-  if a.input.rank == 2 then return g.Gemm(a.input, a.weight, a.bias, { transB = 1 }) end
-  local y = g.MatMul(a.input, g.Transpose(a.weight, { perm = { 1, 0 } }))
+  local x, w = a.input, a.weight
+  if x.rank == 2 and w.rank == 2 and util.is_float(x.dtype) then
+    return g.Gemm(x, w, a.bias, { transB = 1 })
+  end
+  local y = matmul(g, x, transposed(g, w))
   return a.bias and y + a.bias or y
 end)
+
+aten:rule("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", function(g, a)
+  local x, y, w = a.input1, a.input2, a.weight
+  -- [..., 1, 1, i] with [o, i, j] is [..., o, 1, j]; with y as [..., 1, j, 1] that leaves [..., o, 1, 1]
+  local left = g.MatMul(g.Unsqueeze(x, g.ints { -2, -3 }), w)
+  local z = g.MatMul(left, g.Unsqueeze(y, g.ints { -1, -3 }))
+  z = g.Squeeze(z, g.ints { -1, -2 })
+  return a.bias and z + a.bias or z
+end)
+
+-- ---- products ----
+
+for schema, name in pairs {
+  ["matmul(Tensor self, Tensor other) -> Tensor"] = "other",
+  ["linalg_matmul(Tensor self, Tensor other) -> Tensor"] = "other",
+  ["mm(Tensor self, Tensor mat2) -> Tensor"] = "mat2",
+  ["bmm(Tensor self, Tensor mat2) -> Tensor"] = "mat2",
+  ["mv(Tensor self, Tensor vec) -> Tensor"] = "vec",
+  ["dot(Tensor self, Tensor tensor) -> Tensor"] = "tensor",
+  ["vdot(Tensor self, Tensor other) -> Tensor"] = "other",
+} do
+  aten:rule(schema, function(g, a) return matmul(g, a.self, a[name]) end)
+end
+
+-- A product in a dtype of its own.
+local function wide(g, a)
+  return g.MatMul(a.self:to(a.out_dtype), a.mat2:to(a.out_dtype))
+end
+
+aten:rule("mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", wide)
+aten:rule("bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", wide)
+aten:rule("_int_mm(Tensor self, Tensor mat2) -> Tensor", function(g, a)
+  return g.MatMul(a.self:to("int32"), a.mat2:to("int32"))
+end)
+
+-- The sum over the last dims of both.
+aten:rule("inner(Tensor self, Tensor other) -> Tensor", function(g, a, n)
+  local x, y = a.self, a.other
+  if x.rank == 0 or y.rank == 0 then return x * y end
+  if y.rank <= 2 then return matmul(g, x, transposed(g, y)) end
+  local rows = g.reshape(y, { util.product(y.shape, 1, y.rank - 1), y:size(-1) })
+  return g.reshape(matmul(g, x, transposed(g, rows)), n.outputs[1].shape)
+end)
+
+local function outer(g, x, y)
+  return g.Unsqueeze(x, g.ints { 1 }) * g.Unsqueeze(y, g.ints { 0 })
+end
+
+aten:rule("outer(Tensor self, Tensor vec2) -> Tensor", function(g, a) return outer(g, a.self, a.vec2) end)
+aten:rule("ger(Tensor self, Tensor vec2) -> Tensor", function(g, a) return outer(g, a.self, a.vec2) end)
+
+local function chain(g, list)
+  local y = list[1]
+  for i = 2, list.n or #list do y = matmul(g, y, list[i]) end
+  return y
+end
+
+aten:rule("chain_matmul(Tensor[] matrices) -> Tensor", function(g, a) return chain(g, a.matrices) end)
+aten:rule("linalg_multi_dot(Tensor[] tensors) -> Tensor", function(g, a) return chain(g, a.tensors) end)
+
+-- Every element of one with every block of the other: dims of both in turn, then joined in pairs.
+aten:rule("kron(Tensor self, Tensor other) -> Tensor", function(g, a, n)
+  local x, y = a.self, a.other
+  local rank = math.max(x.rank, y.rank)
+  local left, right = {}, {}
+  for i = 1, rank do
+    left[2 * i - 1], left[2 * i] = x.shape[i - rank + x.rank] or 1, 1
+    right[2 * i - 1], right[2 * i] = 1, y.shape[i - rank + y.rank] or 1
+  end
+  return g.reshape(g.reshape(x, left) * g.reshape(y, right), n.outputs[1].shape)
+end)
+
+-- ---- with something added ----
+
+-- A factor as the element type takes it: cut off to an integer, or true and false.
+local function factor_in(dtype, factor)
+  if factor == true then factor = 1 elseif factor == false then factor = 0 end
+  if dtype == "bool" then return factor ~= 0 end
+  if util.is_float(dtype) then return factor + 0.0 end
+  return factor < 0 and math.ceil(factor) or math.floor(factor)
+end
+
+local function scaled(x, factor)
+  if factor == 1 or factor == true then return x end
+  return x * factor
+end
+
+-- beta * c + alpha * product; with beta 0 c does not count, not even where it is NaN
+local function added(c, product, a)
+  local y = scaled(product, factor_in(product.dtype, a.alpha))
+  local beta = factor_in(product.dtype, a.beta)
+  if beta == 0 or beta == false then return y end
+  return scaled(c, beta) + y
+end
+
+-- Gemm's factors are float32: in float64 only some are exact.
+local function fits_gemm(a)
+  local dtype = a.mat1.dtype
+  if dtype == "float64" then return a.alpha == 1 and (a.beta == 1 or a.beta == 0) end
+  return util.is_float(dtype)
+end
+
+local function addmm(g, a)
+  if not fits_gemm(a) then return added(a.self, matmul(g, a.mat1, a.mat2), a) end
+  local c = a.beta ~= 0 and a.self or nil
+  return g.Gemm(a.mat1, a.mat2, c, { alpha = a.alpha, beta = a.beta })
+end
+
+aten:rule("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addmm)
+aten:rule("_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
+          .. "bool use_gelu=False) -> Tensor", function(g, a)
+  local y = addmm(g, a)
+  return a.use_gelu and g.aten.gelu(y) or g.Relu(y)
+end)
+
+aten:rule("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", function(g, a)
+  return added(a.self, matmul(g, a.mat, a.vec), a)
+end)
+
+aten:rule("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+  function(g, a, n)
+    local dtype = n.outputs[1].dtype
+    return added(a.self:to(dtype), outer(g, a.vec1:to(dtype), a.vec2:to(dtype)), a)
+  end)
+
+aten:rule("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+  function(g, a) return added(a.self, matmul(g, a.batch1, a.batch2), a) end)
+
+-- The sum over the batch is one product of [n, b * m] and [b * m, p].
+aten:rule("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+  function(g, a)
+    local x, y = a.batch1, a.batch2
+    local inner = x:size(0) * x:size(2)
+    local left = g.reshape(g.Transpose(x, { perm = { 1, 0, 2 } }), { x:size(1), inner })
+    return added(a.self, matmul(g, left, g.reshape(y, { inner, y:size(2) })), a)
+  end)

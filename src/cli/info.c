@@ -22,7 +22,46 @@ static totals sum_weights(const t2o_graph *g)
     return t;
 }
 
-static void print_text(t2o_session *s, const t2o_program *p, const options *o)
+/* "f32[2, 3]" of a tensor, the value of a number, "(...)" of a container. */
+static const char *sample_text(t2o_session *s, const t2o_pickle *x, int depth)
+{
+    static const char *const brackets[] = { "()", "[]", "{}" };
+    switch (x->kind) {
+    case T2O_PICKLE_NONE: return "None";
+    case T2O_PICKLE_BOOL: return x->i ? "True" : "False";
+    case T2O_PICKLE_INT: return t2o_printf(s->arena, "%lld", (long long)x->i);
+    case T2O_PICKLE_FLOAT: return t2o_printf(s->arena, "%.9g", x->f);
+    case T2O_PICKLE_STRING: return t2o_printf(s->arena, "'%s'", x->text);
+    case T2O_PICKLE_BYTES: return t2o_printf(s->arena, "%zu bytes", x->n);
+    case T2O_PICKLE_OPAQUE: return x->text ? x->text : "object";
+    case T2O_PICKLE_TENSOR: {
+        const char *text = t2o_printf(s->arena, "%s[", t2o_dtype_short(x->tensor->dtype));
+        for (uint32_t i = 0; i < x->tensor->rank; i++)
+            text = t2o_printf(s->arena, "%s%s%lld", text, i ? ", " : "", (long long)x->tensor->dims[i]);
+        return t2o_printf(s->arena, "%s]", text);
+    }
+    default: break;
+    }
+    const char *bracket = brackets[x->kind - T2O_PICKLE_TUPLE], *text = t2o_printf(s->arena, "%c", bracket[0]);
+    for (size_t i = 0; i < x->n && i < 16 && depth < 8; i++) {
+        bool value = x->kind == T2O_PICKLE_DICT && i % 2;
+        text = t2o_printf(s->arena, "%s%s%s", text, value ? ": " : i ? ", " : "", sample_text(s, x->items[i], depth + 1));
+    }
+    return t2o_printf(s->arena, "%s%s%c", text, x->n > 16 || depth >= 8 ? ", ..." : "", bracket[1]);
+}
+
+static void print_samples(t2o_session *s, const t2o_program *p, const t2o_file *file)
+{
+    const t2o_pickle *samples = NULL;
+    size_t before = s->diags.n;
+    if (!t2o_pt2_samples(s, file, p->model, &samples)) {
+        printf("sample inputs cannot be read: %s\n", s->diags.at[before]->text);
+        t2o_forget_diags(s, before); /* they are an extra: the program itself is whole */
+    } else if (samples)
+        printf("sample inputs %s\n", sample_text(s, samples, 0));
+}
+
+static void print_text(t2o_session *s, const t2o_program *p)
 {
     t2o_graph *g = p->graph;
     totals t = sum_weights(g);
@@ -39,8 +78,6 @@ static void print_text(t2o_session *s, const t2o_program *p, const options *o)
                    g->outputs.at[i].target ? " -> " : "", g->outputs.at[i].target ? g->outputs.at[i].target : "");
     printf("%u nodes; %zu parameters, %zu buffers, %zu constants, %s\n", g->n_nodes, t.parameters, t.buffers,
            t.constants, human_bytes(s, t.bytes));
-    if (o->verbose)
-        t2o_graph_print(g, stdout);
 }
 
 static void json_values(const t2o_graph *g, bool outputs)
@@ -102,8 +139,12 @@ int command_info(t2o_session *s, const options *o)
     t2o_program *p = file ? t2o_pt2_read(s, t2o_exprs_new(s), file, o->model) : NULL;
     if (p && o->json)
         print_json(p);
-    else if (p)
-        print_text(s, p, o);
+    else if (p) {
+        print_text(s, p);
+        print_samples(s, p, file);
+        if (o->verbose)
+            t2o_graph_print(p->graph, stdout);
+    }
     t2o_file_unmap(file);
     return t2o_exit_code(s);
 }

@@ -50,7 +50,7 @@ static const char main_help[] =
     "  convert MODEL.pt2 [-o OUT.onnx]   write the ONNX model\n"
     "  check MODEL.pt2                   say what would be converted and what is missing\n"
     "  info MODEL.pt2                    inputs, outputs, weights and versions\n"
-    "  rules list|which|stub|dump        look into the conversion rules\n"
+    "  rules list|which|stub|dump|test   look into the conversion rules\n"
     "  explain CODE                      explain an error code\n"
     "\n"
     "options, before or after the command:\n"
@@ -104,6 +104,7 @@ static const char rules_help[] =
     "       t2o rules which OP              the rules for one operator, first wins\n"
     "       t2o rules stub OP [MODEL.pt2]   a rule to start from\n"
     "       t2o rules dump DIR              write the built-in rules to a folder\n"
+    "       t2o rules test FILE ...         run test rows; -v shows what they build\n"
     "\n"
     "OP is a name such as aten::relu or aten::add.Tensor; * and ? match in PATTERN.\n";
 

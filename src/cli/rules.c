@@ -122,6 +122,23 @@ static void rules_dump(t2o_session *s, const options *o)
         fprintf(stderr, "%s: %u files; edit them and convert with -r %s\n", d.folder, d.files, d.folder);
 }
 
+/* Each file's report; the last line adds them up. A failing row makes the exit code 1. */
+static void rules_test(t2o_session *s, const options *o)
+{
+    unsigned failed = 0;
+    for (size_t i = 1; i < o->operands.n; i++) {
+        t2o_script *k = open_script(s, o);
+        unsigned here = 0;
+        const char *report = k ? t2o_script_test(k, o->operands.at[i], o->verbose, &here) : NULL;
+        if (report)
+            fputs(report, stdout);
+        failed += here;
+        t2o_script_free(k);
+    }
+    if (failed)
+        t2o_fail(s, "E0103", "%u test rows of rules failed", failed);
+}
+
 int command_rules(t2o_session *s, const options *o)
 {
     const char *verb = o->operands.n ? o->operands.at[0] : "";
@@ -136,8 +153,10 @@ int command_rules(t2o_session *s, const options *o)
         rules_stub(s, o);
     else if (!strcmp(verb, "dump") && n == 2)
         rules_dump(s, o);
+    else if (!strcmp(verb, "test") && n >= 2)
+        rules_test(s, o);
     else {
-        t2o_fail(s, "E0201", "rules takes list, which OP, stub OP or dump DIR");
+        t2o_fail(s, "E0201", "rules takes list, which OP, stub OP, dump DIR or test FILE");
         t2o_hint(s, "t2o rules --help");
     }
     return t2o_exit_code(s);

@@ -66,9 +66,16 @@ int open_nodes(lua_State *L);
 /* build.c */
 int open_build(lua_State *L);
 
+/* translate.c */
+bool script_translate_one(t2o_script *k, t2o_node *n); /* a graph of its own with this node's inputs */
+
+/* testing.c */
+int open_testing(lua_State *L);
+
 /* load.c */
 void find_builtin(t2o_script *k);
 bool load_rules(t2o_script *k);
 int l_require(lua_State *L);
+int l_run_file(lua_State *L);
 
 #endif

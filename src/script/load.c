@@ -206,6 +206,45 @@ static bool run_file(t2o_script *k, const rule_file *f)
     return script_call(k, 2, 0);
 }
 
+/* Runs a file of test rows: its result is given to lua/t2o/testing.lua, whose text comes back. */
+const char *t2o_script_test(t2o_script *k, const char *path, bool show, unsigned *failed)
+{
+    lua_State *L = k->L;
+    size_t n;
+    const char *text = t2o_file_text(k->s, path, &n);
+    if (!text) {
+        t2o_fail(k->s, "E0501", "cannot read '%s'", path);
+        return NULL;
+    }
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "t2o.testing");
+    if (!script_call(k, 1, 1))
+        return NULL;
+    lua_getfield(L, -1, "run");
+    lua_remove(L, -2);
+    lua_pushstring(L, path);
+    lua_pushlstring(L, text, n);
+    lua_pushboolean(L, show);
+    if (!script_call(k, 3, 2))
+        return NULL;
+    *failed = (unsigned)lua_tointeger(L, -1);
+    const char *report = t2o_strdup(k->s->arena, lua_tostring(L, -2));
+    lua_pop(L, 2);
+    return report;
+}
+
+/* core.run_file(path, text, environment) -> what the chunk returns */
+int l_run_file(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 2, &n);
+    load_chunk(L, text, n, luaL_checkstring(L, 1));
+    lua_pushvalue(L, 3);
+    lua_setupvalue(L, -2, 1);
+    lua_call(L, 0, 1);
+    return 1;
+}
+
 /* A file of a later layer that has the same name replaces the earlier one. */
 static const rule_file *replaced_by(const rule_files *layers, size_t n, size_t layer, const char *name)
 {

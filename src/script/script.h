@@ -43,6 +43,10 @@ const char *t2o_script_rule_place(t2o_script *script, const char *op);
  * error (E02xx, E06xx). */
 const char *t2o_script_command(t2o_script *script, const char *name, const char *const *args, size_t n);
 
+/* Runs the rows of a file in tests/rules. Returns a report (what failed; with `show`, all rows and what they build) and
+ * counts what failed; NULL after an error. */
+const char *t2o_script_test(t2o_script *script, const char *path, bool show, unsigned *failed);
+
 /* Built-in files: calls fn for each file of the copy inside the binary or of the folder it runs from. */
 void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *ctx, const char *path, const char *text, size_t n),
                              void *ctx);

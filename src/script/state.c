@@ -221,6 +221,7 @@ static void open_core(lua_State *L)
     open_values(L);
     open_nodes(L);
     open_build(L);
+    open_testing(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "t2o.core");
 }
 

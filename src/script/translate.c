@@ -330,6 +330,16 @@ static void add_input(t2o_script *k, t2o_graph *g, t2o_value *v)
         add_source(k, v->expr, input, -1);
 }
 
+bool script_translate_one(t2o_script *k, t2o_node *n)
+{
+    t2o_graph *g = t2o_graph_new(k->s, k->exprs, "main_graph");
+    k->symbols = (t2o_map){ 0 };
+    k->opset = t2o_newest_opset();
+    for (size_t i = 0; i < n->graph->inputs.n; i++)
+        add_input(k, g, n->graph->inputs.at[i]);
+    return translate_node(k, g, n);
+}
+
 static t2o_value *identity(t2o_script *k, t2o_graph *g, t2o_value *v)
 {
     t2o_value *copy = t2o_value_new(g, T2O_VALUE_TENSOR, NULL, v->dtype, v->rank, v->dims);
