@@ -19,16 +19,30 @@ function M.current() return current end
 -- Rules in rules/infer know the newest signatures only.
 local function like_newest(op, about)
   local newest = core.operator(op, M.newest)
-  if not newest or newest.since == about.since then return true end
+  if newest.since == about.since then return true end
   for name in pairs(newest.attrs) do
     if not about.attrs[name] then return false end
   end
   return #newest.inputs == #about.inputs
 end
 
+local operators = {} -- opset -> op -> what core.operator says, and whether the signature is the newest
+
+local function about_operator(op)
+  local opset = select(3, core.context())
+  local list = operators[opset] or {}
+  operators[opset] = list
+  if list[op] == nil then
+    local about = core.operator(op, opset)
+    if about then about.like_newest = like_newest(op, about) end
+    list[op] = about or false
+  end
+  return list[op] or nil
+end
+
 local function build(op, inputs, attrs, count, about)
   local outputs = core.build(op, inputs, attrs, count)
-  if about and like_newest(op, about) then infer.apply(op, inputs, attrs, outputs) end
+  if about and about.like_newest then infer.apply(op, inputs, attrs, outputs) end
   if about and about.variadic_outputs then return outputs end
   return table.unpack(outputs, 1, count)
 end
@@ -45,7 +59,7 @@ end
 
 local function operator(op)
   return function(...)
-    local about = core.operator(op, select(3, core.context()))
+    local about = about_operator(op)
     if not about and core.operator(op, M.newest) then return M.at_newest(g[op], ...) end
     local inputs, attrs = table.pack(...), {}
     if inputs.n > 0 and type(inputs[inputs.n]) == "table" then
@@ -143,7 +157,7 @@ function g.ones(shape, dtype) return g.full(shape, 1, dtype or "float32") end
 function g.scalar(x, like)
   local dtype = core.is_value(like) and like.dtype or like or default_dtype(x)
   if core.is_value(x) then return x:to(dtype) end
-  if core.is_dim(x) then return M.cast(g.Squeeze(M.dim_value(x), g.ints { 0 }), dtype) end
+  if core.is_dim(x) then return M.cast(M.at_newest(g.Squeeze, M.dim_value(x), g.ints { 0 }), dtype) end
   if dtype == "bool" then x = x ~= 0 and x ~= false end
   if type(x) == "boolean" and dtype ~= "bool" then x = x and 1 or 0 end
   if types.is_int(dtype) and math.type(x) == "float" then x = math.tointeger(x < 0 and math.ceil(x) or math.floor(x)) or x end
@@ -235,11 +249,11 @@ end
 --- A dim as a value int64[1]; made once in a graph.
 function M.dim_value(d)
   local graph, before = core.place()
-  if before then return compute(d) end
+  if before then return M.at_newest(compute, d) end
   dim_values[graph] = dim_values[graph] or {}
   local known = dim_values[graph][d]
   if not known then
-    known = compute(d)
+    known = M.at_newest(compute, d)
     core.set_content(known, { d })
     dim_values[graph][d] = known
   end
@@ -302,7 +316,7 @@ end
 function g.reshape(x, dims)
   for _, d in ipairs(dims) do
     if d == 0 then
-      local y = g.Reshape(x, g.ints(dims), { allowzero = 1 })
+      local y = M.at_newest(g.Reshape, x, g.ints(dims), { allowzero = 1 })
       core.set_shape(y, dims)
       return y
     end
@@ -350,7 +364,12 @@ end
 for name, fn in pairs(g) do g[name] = core.guard(fn) end
 
 values.set_builder(setmetatable({}, {
-  __index = function(_, key) return M[key] or g[key] end,
+  __index = function(self, key)
+    local fn = M[key] or g[key]
+    local safe = function(...) return M.at_newest(fn, ...) end
+    rawset(self, key, safe)
+    return safe
+  end,
 }))
 
 return M

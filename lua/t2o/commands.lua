@@ -1,5 +1,6 @@
 -- lua/t2o/commands.lua: the texts of `t2o rules ...`.
 
+local core = require("t2o.core")
 local rules = require("t2o.rules")
 
 local M = {}
@@ -65,8 +66,8 @@ function M.which(op, form)
                              c.when and ", when its condition holds" or "")
     end
   end
+  if #out == 0 then core.fail("E0301", "no rule for " .. op) end
   if form == "json" then return "[" .. table.concat(out, ",\n ") .. "]\n" end
-  if #out == 0 then return string.format("no rule for %s; t2o rules stub %s prints one to start from\n", op, op) end
   return table.concat(out)
 end
 

@@ -68,7 +68,8 @@ function M.broadcast(a, b)
     elseif x == 1 or math.type(y) == "integer" then
       out[i] = y
     else
-      out[i] = x
+      -- the one that cannot be 1 is what both are
+      out[i] = core.compare(x, 1) ~= 1 and core.compare(y, 1) == 1 and y or x
     end
   end
   return out

@@ -67,8 +67,11 @@ end
 
 function M.is_dropped(op) return dropped[op] ~= nil end
 
---- 0: no view; 1: a view; 2: its input itself.
+--- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy.
 function M.view_kind(op) return views[op] and views[op].kind or 0 end
+
+--- How the base of a view is rebuilt, or nil.
+function M.inverse_of(op) return views[op] and views[op].rebuild end
 
 --- All ops with a rule, sorted.
 function M.ops()
@@ -139,6 +142,11 @@ end
 --- An op whose result is a view of its first argument; rebuild(t, base, changed, a) gives the changed base.
 function namespace:view(name, rebuild)
   views[op_of(self, name)] = { kind = 1, rebuild = rebuild, place = core.where() }
+end
+
+--- Ops whose result is a view or a copy, as strides or dtypes have it.
+function namespace:maybe_view(names)
+  for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 3, place = core.where() } end
 end
 
 --- Ops whose result is their first argument itself.

@@ -33,12 +33,14 @@ local function read_dim(text)
   return sign == "+" and d + math.tointeger(number) or d - math.tointeger(number)
 end
 
-local function tensor(text, name)
+local function tensor(text, name, is_input)
   local dtype, dims = text:match("^(%w+)%[(.-)%]$")
   if not DTYPES[dtype] then error("'" .. text .. "' is no tensor such as f32[2, 3]", 0) end
   local shape = {}
   for d in dims:gmatch("[^,]+") do shape[#shape + 1] = read_dim((d:gsub("^%s+", ""):gsub("%s+$", ""))) end
-  return { kind = "tensor", dtype = DTYPES[dtype], shape = shape, name = name }
+  local v = core.torch_value(DTYPES[dtype], name, is_input)
+  core.set_shape(v, shape)
+  return v
 end
 
 local function is_tensor(text) return type(text) == "string" and text:find("^%w+%[.*%]$") end
@@ -47,12 +49,12 @@ local function argument(p, value)
   if p and p.list and type(value) == "table" then
     local out = { n = value.n or #value }
     for i = 1, out.n do
-      out[i] = is_tensor(value[i]) and tensor(value[i], p.name .. "_" .. i) or value[i]
+      out[i] = is_tensor(value[i]) and tensor(value[i], p.name .. "_" .. i, true) or value[i]
     end
     return out
   end
-  if is_tensor(value) then return tensor(value, p and p.name or "x") end
-  if p and p.type == "ScalarType" and type(value) == "string" then return { kind = "dtype", dtype = value } end
+  if is_tensor(value) then return tensor(value, p and p.name or "x", true) end
+  if p and p.type == "ScalarType" and type(value) == "string" then return { dtype = value } end
   if p and p.type:find("^SymInt") and type(value) == "string" then return read_dim(value) end
   return value
 end
@@ -163,7 +165,8 @@ end
 
 local function run_row(ns, row)
   local op = ns .. "::" .. row[1]
-  local values, why = core.test_call(op, sorted_arguments(row, schema_for(op)), results(row[3]))
+  core.torch_graph()
+  local values, why = core.translate(core.torch_call(op, sorted_arguments(row, schema_for(op)), results(row[3])))
   local built = {}
   for i, v in ipairs(values or {}) do built[i] = show(v, {}, 0) end
   return built, why

@@ -87,15 +87,15 @@ function run(list, index, node, a, reasons)
   reasons = reasons or {}
   local graph, before = core.place()
   for i = index, #list do
-    local outer = core.set_rule(list[i].place)
+    local outer, strict = core.set_rule(list[i].place, list[i].layer > 1)
     local ok, result = xpcall(try, core.on_error, list, i, node, a)
     if ok then
-      if index > 1 then core.set_rule(outer) end
+      if index > 1 then core.set_rule(outer, strict) end
       return result, list[i].place
     end
     if not core.is_decline(result) then error(result, 0) end
     core.resume(graph, before)
-    core.set_rule(outer)
+    core.set_rule(outer, strict)
     reasons[#reasons + 1] = show_reason(list[i], result)
   end
   core.decline(table.concat(reasons, "; "))
@@ -119,10 +119,9 @@ local function call_rule(op, ...)
   local schema = schema_at(list, 1)
   if not schema then error("the rule for " .. op .. " has no schema to call it by", 2) end
   local a = schemas.bind_call(schema, table.pack(...), builder.wrap)
-  local outer = core.set_rule(nil)
-  core.set_rule(outer)
+  local outer, strict = core.set_rule(nil)
   local results = run(list, 1, builder.current(), a)
-  core.set_rule(outer)
+  core.set_rule(outer, strict)
   return table.unpack(results, 1, results.n)
 end
 

@@ -133,6 +133,27 @@ function M.per_channel(g, v, rank)
   return g.reshape(v, dims)
 end
 
+--- 0 .. n - 1 as int64[n]; n is an integer or a dim.
+function M.arange(g, n)
+  if M.is_static(n) then return n > 0 and g.const(M.range(0, n - 1), "int64") or g.ints {} end
+  return g.Range(g.scalar(0, "int64"), g.scalar(n, "int64"), g.scalar(1, "int64"))
+end
+
+--- Where the elements of windows stand along an axis: int64[count, kernel]; count is an integer or a dim.
+function M.window_positions(g, count, kernel, stride, dilation)
+  local starts, steps = M.arange(g, count), {}
+  for k = 1, kernel do steps[k] = (k - 1) * dilation end
+  if not M.is_static(count) or count == 0 then
+    return g.reshape(starts, { count, 1 }) * g.scalar(stride, "int64") + g.const({ steps }, "int64")
+  end
+  local rows = {}
+  for i = 1, count do
+    rows[i] = {}
+    for k = 1, kernel do rows[i][k] = (i - 1) * stride + steps[k] end
+  end
+  return g.const(rows, "int64")
+end
+
 M.is_float = types.is_float
 M.is_int = types.is_int
 M.result_type = types.result_type

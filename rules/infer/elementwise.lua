@@ -26,13 +26,13 @@ infer.registry:rule({
   "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "RandomNormalLike",
   "RandomUniformLike", "Reciprocal", "RegexFullMatch", "Relu", "ReverseSequence", "Round", "Scatter",
   "ScatterElements", "ScatterND", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax",
-  "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "TensorScatter", "ThresholdedRelu", "Trilu",
+  "Softplus", "Softsign", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh", "TensorScatter", "ThresholdedRelu", "Trilu",
 }, same)
 
 infer.registry:rule({
   "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Equal", "Greater",
   "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow",
-  "StringConcat", "Sub", "Sum", "SwiGLU", "Where", "Xor",
+  "StringConcat", "Sub", "Sum", "Where", "Xor",
 }, broadcast_all)
 
 infer.registry:rule("Dropout", all_same)

@@ -100,6 +100,11 @@ infer.registry:rule("Col2Im", function(n)
   return { x[1], channels, table.unpack(image or infer.fresh(m)) }
 end)
 
+infer.registry:rule("CausalConvWithState", function(n)
+  local x, w = infer.shape(n, 1), infer.shape(n, 2)
+  return x, x and w and { x[1], x[2], w[3] - 1 } or nil
+end)
+
 -- ---- norms ----
 
 infer.registry:rule({
@@ -156,16 +161,26 @@ infer.registry:rule("Attention", function(n)
   return y, { k[1], k[2], total, k[4] }, { v[1], v[2], total, v[4] }, { q[1], q[2], q[3], total }
 end)
 
+infer.registry:rule("LinearAttention", function(n)
+  local q, k, v = infer.shape(n, 1), infer.shape(n, 2), infer.shape(n, 3)
+  if not (q and k and v) then return nil end
+  local heads = n.attrs.kv_num_heads
+  local value_size = v[3] // heads
+  return { q[1], q[2], n.attrs.q_num_heads * value_size }, { q[1], heads, k[3] // heads, value_size }
+end)
+
 infer.registry:rule("RotaryEmbedding", function(n) return infer.shape(n, 1) end)
 
 -- ---- resampling ----
 
+local function single(x) return (string.unpack("<f", string.pack("<f", x))) end
+
+-- floor(d * factor), in single precision as runtimes compute it.
 local function scaled(d, factor)
-  if math.type(d) == "integer" then return math.floor(d * factor) end
-  local whole = math.tointeger(factor)
-  if whole then return d * whole end
-  local inverse = math.tointeger(1 / factor)
-  return inverse and d // inverse or core.fresh()
+  factor = single(factor)
+  if math.type(d) == "integer" then return math.tointeger(math.floor(single(d * factor))) end
+  local whole = math.tointeger(factor * 256)
+  return whole and d * whole // 256 or core.fresh()
 end
 
 local function by_scales(x, scales)

@@ -23,7 +23,10 @@ infer.registry:rule({
   if not x then return nil end
   local keepdims = infer.attr(n, "keepdims", 1) ~= 0
   local axes, count = infer.axes(n, 2, #x)
-  if axes == nil then return keepdims and infer.fresh(#x) or nil end
+  if axes == nil then
+    local fewer = keepdims and 0 or infer.length(n, 2)
+    return fewer and (keepdims or fewer > 0) and infer.fresh(#x - fewer) or nil
+  end
   if axes and count > 0 then return without(x, axes, keepdims) end
   if infer.attr(n, "noop_with_empty_axes", 0) ~= 0 then return x end
   local out = {}

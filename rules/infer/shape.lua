@@ -58,7 +58,10 @@ infer.registry:rule("Squeeze", function(n)
   local x = infer.shape(n, 1)
   if not x then return nil end
   local axes = infer.axes(n, 2, #x)
-  if axes == nil then return nil end
+  if axes == nil then
+    local fewer = infer.length(n, 2)
+    return fewer and infer.fresh(#x - fewer)
+  end
   local out = {}
   for i, d in ipairs(x) do
     local order = not axes and core.compare(d, 1)
@@ -102,7 +105,7 @@ infer.registry:rule("Concat", function(n)
   for i = 1, n.inputs.n do
     local x = infer.shape(n, i)
     if x and not out then
-      out, known, axis = x, i == 1, infer.axis(n.attrs.axis, #x)
+      out, known, axis = x, i == 1, infer.axis(infer.attr(n, "axis", 1), #x)
     elseif x then
       for k, d in ipairs(x) do
         if k == axis then

@@ -12,6 +12,12 @@ static int ask_view_kind(void *ctx, const char *op)
     return t2o_script_view_kind(ctx, op);
 }
 
+static t2o_value *ask_rebuild(void *ctx, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,
+                              t2o_node *before)
+{
+    return t2o_script_rebuild(ctx, view, output, base, changed, before);
+}
+
 static bool step_read(run *r)
 {
     r->file = t2o_file_map(r->s, r->input);
@@ -19,6 +25,8 @@ static bool step_read(run *r)
         return false;
     r->exprs = t2o_exprs_new(r->s);
     r->program = t2o_pt2_read(r->s, r->exprs, r->file, r->o->model);
+    if (!r->program && r->s->diags.n && !strstr(r->s->diags.at[r->s->diags.n - 1]->text, r->input))
+        t2o_note(r->s, "in %s", r->input);
     return r->program != NULL;
 }
 
@@ -31,7 +39,7 @@ static bool step_normalise(run *r)
     r->script = t2o_script_new(r->s, r->exprs, &script_options);
     if (!r->script)
         return false;
-    t2o_view_oracle views = { ask_view_kind, r->script };
+    t2o_view_oracle views = { ask_view_kind, ask_rebuild, r->script };
     return t2o_pass_inline(r->program->graph) && t2o_pass_functional(r->program->graph, &views);
 }
 

@@ -4,6 +4,7 @@
 #include "pt2/pt2.h"
 
 #include <errno.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 static t2o_script *open_script(t2o_session *s, const options *o)
@@ -178,6 +179,8 @@ int command_explain(t2o_session *s, const options *o)
         t2o_hint(s, "t2o explain lists the codes");
         return t2o_exit_code(s);
     }
-    printf("%s: %s\n\n%s\n", o->operands.at[0], title, text);
+    for (size_t i = 0; t2o_code_at(i); i++)
+        if (!strcasecmp(t2o_code_at(i), o->operands.at[0]))
+            printf("%s: %s\n\n%s\n", t2o_code_at(i), title, text);
     return 0;
 }

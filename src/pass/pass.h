@@ -4,17 +4,22 @@
 
 #include "graph/graph.h"
 
-/* What the functional pass asks of the rules: 0 no view, 1 a view of its first operand, 2 the operand itself. */
+/* What the functional pass asks of the rules. */
 typedef struct t2o_view_oracle {
+    /* 0 no view, 1 a view of its first tensor, 2 that tensor itself, 3 a view or a copy, which only the run tells */
     int (*kind)(void *ctx, const char *op);
+    /* The base with the window that output number `output` of the node `view` shows replaced by `changed`: built before
+     * the node `before` (NULL = at the end). NULL where the op has no inverse, or after an error. */
+    t2o_value *(*rebuild)(void *ctx, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,
+                          t2o_node *before);
     void *ctx;
 } t2o_view_oracle;
 
 /* Torch: puts the bodies of no_grad and autocast regions in their place. False after E0302 (an autocast that is on). */
 bool t2o_pass_inline(t2o_graph *g);
 
-/* Torch: in-place ops become pure ones whose result takes the tensor's place from there on. False after E0304 where a
- * write would be seen under another name: a view, an input, a buffer. */
+/* Torch: in-place ops become pure ones whose result takes the tensor's place from there on, also where it is seen through
+ * views. False after E0304: a write to an input or to state, or through what may or may not be a view. */
 bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views);
 
 /* ONNX: removes nodes and constants that no output needs. */

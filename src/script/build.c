@@ -148,7 +148,8 @@ static void check_built(lua_State *L, const t2o_schema *schema, const t2o_node *
     bool dtype_unsupported = false;
     if (t2o_onnx_check_node(schema, n, &why, &dtype_unsupported))
         return;
-    if (!dtype_unsupported)
+    /* a dtype that the operator does not take is a limit of a built-in rule, and a fault of a user's */
+    if (!dtype_unsupported || script_of(L)->strict)
         raise_coded(L, "E0603", "%s", why);
     lua_pushstring(L, why);
     raise_decline(L);
@@ -369,13 +370,16 @@ static int l_context(lua_State *L)
     return 3;
 }
 
-/* core.set_rule(place): what nodes that are built from here on carry as their rule; returns the one before */
+/* core.set_rule(place, strict): what nodes that are built from here on carry as their rule, and whether a dtype that an
+ * operator does not take is an error instead of a decline; returns what was set before */
 static int l_set_rule(lua_State *L)
 {
     t2o_script *k = script_of(L);
     lua_pushstring(L, k->rule);
+    lua_pushboolean(L, k->strict);
     k->rule = lua_isnil(L, 1) ? NULL : t2o_intern(k->s, luaL_checkstring(L, 1));
-    return 1;
+    k->strict = lua_toboolean(L, 2);
+    return 2;
 }
 
 /* core.set_opset(n): the opset whose signatures are built with */

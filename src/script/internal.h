@@ -24,9 +24,13 @@ struct t2o_script {
 
     /* the rule that is running */
     t2o_graph *graph;        /* where it builds */
+    t2o_graph *torch;        /* where torch calls are made */
+    t2o_node *torch_before;
     t2o_node *before;        /* insertion point, NULL = at the end */
     const t2o_node *node;    /* the torch node, or the ONNX node that is lowered */
     const char *rule;        /* its place */
+    bool strict;             /* it is a user's: what it builds must be valid */
+    bool loading;            /* rule files are being loaded */
     int opset;               /* signatures that it builds with */
     t2o_map symbols;         /* name -> symbol_source */
     uint32_t n_fresh;
@@ -69,8 +73,8 @@ int open_build(lua_State *L);
 /* translate.c */
 bool script_translate_one(t2o_script *k, t2o_node *n); /* a graph of its own with this node's inputs */
 
-/* testing.c */
-int open_testing(lua_State *L);
+/* call.c */
+int open_calls(lua_State *L);
 
 /* load.c */
 void find_builtin(t2o_script *k);

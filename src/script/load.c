@@ -203,7 +203,10 @@ static bool run_file(t2o_script *k, const rule_file *f)
     lua_remove(L, -2);
     lua_pushstring(L, f->path);
     lua_pushlstring(L, f->text, f->n);
-    return script_call(k, 2, 0);
+    k->loading = true;
+    bool ok = script_call(k, 2, 0);
+    k->loading = false;
+    return ok;
 }
 
 /* Runs a file of test rows: its result is given to lua/t2o/testing.lua, whose text comes back. */

@@ -43,8 +43,10 @@ static void push_operand(lua_State *L, t2o_value *v)
         lua_pushnil(L);
     else if (v->kind == T2O_VALUE_SYMINT && v->expr)
         push_dim(L, v->expr);
-    else
+    else if (script_of(L)->graph)
         push_value(L, twin_of(L, v));
+    else
+        push_value(L, v); /* the torch graph is being rewritten; there is no other yet */
 }
 
 static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)

@@ -142,7 +142,7 @@ int l_on_error(lua_State *L)
     lua_pushstring(L, without_place(message, place));
     lua_setfield(L, -2, "message");
     bool limit = strstr(message, "not enough memory") || script_of(L)->ticks < 0;
-    lua_pushstring(L, limit ? "E0605" : "E0602");
+    lua_pushstring(L, limit ? "E0605" : script_of(L)->loading ? "E0601" : "E0602");
     lua_setfield(L, -2, "code");
     lua_pushstring(L, place);
     lua_setfield(L, -2, "place");
@@ -174,7 +174,7 @@ void script_report(t2o_script *k)
     const char *hint = text_field(L, k->s, "hint");
     code = code ? code : reason ? "E0302" : "E0602";
     message = message ? message : reason ? reason : "an error without a message";
-    if (place && strcmp(code, "E0601"))
+    if (place && strncmp(message, place, strlen(place)))
         t2o_fail(k->s, code, "%s: %s", place, message);
     else
         t2o_fail(k->s, code, "%s", message);
@@ -221,7 +221,7 @@ static void open_core(lua_State *L)
     open_values(L);
     open_nodes(L);
     open_build(L);
-    open_testing(L);
+    open_calls(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "t2o.core");
 }
 

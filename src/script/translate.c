@@ -527,6 +527,25 @@ int t2o_script_view_kind(t2o_script *k, const char *op)
     return kind;
 }
 
+t2o_value *t2o_script_rebuild(t2o_script *k, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,
+                              t2o_node *before)
+{
+    lua_State *L = k->L;
+    k->torch = base->graph;
+    k->torch_before = before;
+    if (!push_function(k, "t2o.views", "rebuild"))
+        return NULL;
+    push_node(L, view);
+    lua_pushinteger(L, (lua_Integer)output + 1);
+    push_value(L, base);
+    push_value(L, changed);
+    bool ok = script_call(k, 4, 1);
+    t2o_value *rebuilt = ok ? test_value(L, -1) : NULL;
+    lua_pop(L, ok);
+    k->torch_before = NULL;
+    return rebuilt;
+}
+
 const char *t2o_script_rule_place(t2o_script *k, const char *op)
 {
     if (!push_function(k, "t2o.rules", "place_of"))
