@@ -43,6 +43,12 @@ $(BUILD)/deps.mk: tools/deps.sh
 
 # ---- the binary ----
 
+ifdef STATIC
+ifeq ($(shell printf 'int main(void){return 0;}' | $(CC) -static -x c - -lcjson -o /dev/null 2>/dev/null && echo yes),)
+$(error STATIC=1 needs libcjson.a, which Debian does not ship: build cJSON with -DBUILD_SHARED_LIBS=OFF and install it)
+endif
+endif
+
 $(BUILD)/t2o: $(OBJECTS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

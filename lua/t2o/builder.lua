@@ -16,33 +16,19 @@ function M.current() return current end
 
 -- ---- operators ----
 
--- Rules in rules/infer know the newest signatures only.
-local function like_newest(op, about)
-  local newest = core.operator(op, M.newest)
-  if newest.since == about.since then return true end
-  for name in pairs(newest.attrs) do
-    if not about.attrs[name] then return false end
-  end
-  return #newest.inputs == #about.inputs
-end
-
-local operators = {} -- opset -> op -> what core.operator says, and whether the signature is the newest
+local operators = {} -- opset -> op -> what core.operator says
 
 local function about_operator(op)
   local opset = select(3, core.context())
   local list = operators[opset] or {}
   operators[opset] = list
-  if list[op] == nil then
-    local about = core.operator(op, opset)
-    if about then about.like_newest = like_newest(op, about) end
-    list[op] = about or false
-  end
+  if list[op] == nil then list[op] = core.operator(op, opset) or false end
   return list[op] or nil
 end
 
 local function build(op, inputs, attrs, count, about)
   local outputs = core.build(op, inputs, attrs, count)
-  if about and about.like_newest then infer.apply(op, inputs, attrs, outputs) end
+  if about then infer.apply(op, inputs, attrs, outputs) end
   if about and about.variadic_outputs then return outputs end
   return table.unpack(outputs, 1, count)
 end
@@ -64,7 +50,7 @@ local function operator(op)
     local inputs, attrs = table.pack(...), {}
     if inputs.n > 0 and type(inputs[inputs.n]) == "table" then
       for k, v in pairs(inputs[inputs.n]) do
-        attrs[k] = type(v) == "function" and core.body(k, function() return table.pack(v(g)) end) or v
+        attrs[k] = type(v) == "function" and infer.body(k, function() return table.pack(v(g)) end) or v
       end
       inputs[inputs.n] = nil
       inputs.n = inputs.n - 1
@@ -351,7 +337,7 @@ end
 --- A body for If, Loop and Scan: fn(inputs...) returns its outputs.
 --- @param inputs table list of { dtype, shape }
 function g.body(name, inputs, fn)
-  return core.body(name, function()
+  return infer.body(name, function()
     local args = {}
     for i, spec in ipairs(inputs) do
       args[i] = core.body_input(spec[1])

@@ -7,6 +7,7 @@ local core = require("t2o.core")
 
 local M = {}
 local shapes, contents = {}, {}
+local asked = {} -- operators whose built-in files have been run
 
 local registry = {}
 
@@ -42,6 +43,10 @@ end
 --- Sets shapes (and contents) of the outputs of a node that has just been built.
 function M.apply(op, inputs, attrs, outputs)
   local n = { op = op, inputs = inputs, attrs = attrs, outputs = #outputs }
+  if not asked[op] then
+    asked[op] = true
+    core.load("infer", op)
+  end
   local rule = shapes[op]
   if rule then
     local out = table.pack(rule(n))
@@ -53,7 +58,26 @@ function M.apply(op, inputs, attrs, outputs)
   if content and outputs[1] then apply_content(content, n, outputs[1]) end
 end
 
-function M.has(op) return shapes[op] ~= nil end
+local bodies = {} -- graph of a body -> its outputs
+
+--- core.body, whose outputs are then known to the rules for If, Loop and Scan.
+function M.body(name, fn)
+  local outputs
+  local body = core.body(name, function()
+    outputs = fn()
+    return outputs
+  end)
+  bodies[body] = outputs
+  return body
+end
+
+--- The outputs of the body in an attribute, or nil.
+function M.body_outputs(n, name) return n.attrs[name] and bodies[n.attrs[name]] end
+
+function M.has(op)
+  core.load("infer", op)
+  return shapes[op] ~= nil
+end
 
 -- ---- what rules in rules/infer use ----
 
@@ -159,6 +183,9 @@ function M.try(fn, a, b)
 end
 
 --- Whether a size is certain to be at least 0 (a comparison with 0 cannot tell where it may be 0).
-function M.not_negative(a) return core.compare(a, -1) == 1 end
+function M.not_negative(a)
+  if math.type(a) == "integer" then return a >= 0 end
+  return core.compare(a, -1) == 1
+end
 
 return M

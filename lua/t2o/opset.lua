@@ -12,6 +12,8 @@ local types = require("t2o.types")
 local M = {}
 local lowerings = {} -- op -> list of { below, fn, inputs, attrs, place }, the largest `below` first
 
+local asked = {}     -- operators whose built-in files have been run
+
 local registry = {}
 
 -- "Gelu(X, bias?) {approximate='none', axis}" -> op, input names, attribute defaults
@@ -65,12 +67,18 @@ end
 
 --- The replacement of an ONNX node at this opset: a list of values, or nil when the node may stay.
 function M.lower(node, opset)
-  local list = lowerings[node.op:match("^onnx::(.*)$") or ""]
+  local op = node.op:match("^onnx::(.*)$") or ""
+  if not asked[op] then
+    asked[op] = true
+    core.load("opset", op)
+  end
+  local list = lowerings[op]
   for _, rule in ipairs(list or {}) do
     if opset < rule.below and rule.below <= node.opset then
       builder.set_current(nil)
       core.set_opset(rule.opset)
       local ok, result = xpcall(function() return table.pack(rule.fn(builder.g, view_of(rule, node))) end, core.on_error)
+      core.set_opset(builder.newest)
       if not ok and core.is_decline(result) then
         core.fail("E0303", string.format("%s cannot be expressed below opset %d: %s", node.op:gsub("^onnx::", ""),
                                          rule.below, result.reason))
@@ -145,7 +153,11 @@ function M.computed_in(g, n, dtype, from)
   return table.unpack(out)
 end
 
-M.is_float = types.is_float
-M.is_int = types.is_int
+--- fn(x) with a 16-bit float computed in 32 bits, and the result brought back: fewer runtimes know 16-bit kernels, and
+--- PyTorch computes that way too.
+function M.widened(x, fn)
+  if types.bits(x.dtype) ~= 16 or not types.is_float(x.dtype) then return fn(x) end
+  return fn(x:to("float32")):to(x.dtype)
+end
 
 return M

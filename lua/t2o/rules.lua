@@ -11,17 +11,38 @@ local sorted = {}     -- the same, in the order in which they are asked; made on
 local views = {}      -- op -> {kind = 1 | 2, rebuild = function, place}
 local dropped = {}    -- ops without results that need no translation
 local namespaces = {}
+local layer           -- number of the layer that is being loaded
+local asked = {}      -- ops whose built-in files have been run
 
 --- Begins a layer: what is registered from here on belongs to it.
 function M.start_layer(name)
   layers[#layers + 1] = name
+  layer = #layers
 end
 
-function M.finish() end
+--- Goes to a layer for a while; returns the one before.
+function M.set_layer(number)
+  local before = layer
+  layer = number
+  return before
+end
+
+local function registered(op, name) return ops[op] or ops["*::" .. name] end
+
+-- Runs the built-in files that speak of an op. Rules of a family may be registered in a loop, under names that are put
+-- together: then its name without the overload stands in the file, or nothing that tells, and all files are run.
+local function load_for(op)
+  if asked[op] then return end
+  asked[op] = true
+  local name = op:match("::(.*)$") or op
+  core.load("ops", name)
+  if not registered(op, name) then core.load("ops", name:match("^[^.]+")) end
+  if not registered(op, name) then core.load("ops") end
+end
 
 local function add(op, candidate)
-  candidate.layer = #layers
-  candidate.place = core.where() or layers[#layers]
+  candidate.layer = layer
+  candidate.place = core.where() or layers[layer]
   candidate.op = op
   local list = ops[op] or {}
   for _, other in ipairs(list) do
@@ -47,6 +68,7 @@ end
 
 --- The rules for an op in the order in which they are asked, or nil.
 function M.candidates(op)
+  load_for(op)
   local list = sorted[op]
   if list == nil then
     list = {}
@@ -65,16 +87,27 @@ function M.place_of(op)
   return list and list[1].place
 end
 
-function M.is_dropped(op) return dropped[op] ~= nil end
+local function load_views(op)
+  if not asked[op] then core.load("ops", op:match("::(.*)$") or op) end
+end
+
+function M.is_dropped(op)
+  load_views(op)
+  return dropped[op] ~= nil
+end
 
 --- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy.
-function M.view_kind(op) return views[op] and views[op].kind or 0 end
+function M.view_kind(op)
+  load_views(op)
+  return views[op] and views[op].kind or 0
+end
 
 --- How the base of a view is rebuilt, or nil.
 function M.inverse_of(op) return views[op] and views[op].rebuild end
 
 --- All ops with a rule, sorted.
 function M.ops()
+  core.load("ops")
   local out = {}
   for op in pairs(ops) do out[#out + 1] = op end
   table.sort(out)

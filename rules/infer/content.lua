@@ -1,4 +1,4 @@
--- rules/infer/content.lua: what small integer tensors hold: the arithmetic of sizes at run time, followed here.
+-- rules/infer/content.lua: what small integer tensors hold: arithmetic on sizes, followed here.
 
 local core = require("t2o.core")
 local infer = require("t2o.infer")
@@ -69,7 +69,8 @@ end)
 
 -- ---- arithmetic ----
 
--- fn on the elements of both, one of which may stand for all of the other's; nil where fn gives nil or overflows.
+-- fn on the elements of both, where one element of either goes with all of the other; nil where fn
+-- gives nil or overflows.
 local function each(n, fn)
   local a, b = infer.content(n, 1), infer.content(n, 2)
   if not (a and b) or n.inputs.n > 2 then return nil end

@@ -21,12 +21,13 @@ end
 
 infer.registry:rule({
   "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Bernoulli", "BitCast", "BitwiseNot",
-  "Cast", "CastLike", "Ceil", "Celu", "Clip", "Cos", "Cosh", "CumProd", "CumSum", "Elu", "Erf", "Exp",
-  "EyeLike", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf", "IsNaN",
-  "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "RandomNormalLike",
-  "RandomUniformLike", "Reciprocal", "RegexFullMatch", "Relu", "ReverseSequence", "Round", "Scatter",
-  "ScatterElements", "ScatterND", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax",
-  "Softplus", "Softsign", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh", "TensorScatter", "ThresholdedRelu", "Trilu",
+  "Cast", "CastLike", "Ceil", "Celu", "Clip", "Cos", "Cosh", "CumProd", "CumSum", "Elu", "Erf",
+  "Exp", "EyeLike", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf",
+  "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "RandomNormalLike",
+  "RandomUniformLike", "Reciprocal", "RegexFullMatch", "Relu", "ReverseSequence", "Round",
+  "Scatter", "ScatterElements", "ScatterND", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh",
+  "Softmax", "Softplus", "Softsign", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh", "TensorScatter",
+  "ThresholdedRelu", "Trilu",
 }, same)
 
 infer.registry:rule({

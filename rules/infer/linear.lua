@@ -6,9 +6,8 @@ local infer = require("t2o.infer")
 infer.registry:rule("Gemm", function(n)
   local a, b = infer.shape(n, 1), infer.shape(n, 2)
   if not (a and b) then return nil end
-  return {
-    infer.attr(n, "transA", 0) ~= 0 and a[2] or a[1], infer.attr(n, "transB", 0) ~= 0 and b[1] or b[2],
-  }
+  local trans_a, trans_b = infer.attr(n, "transA", 0) ~= 0, infer.attr(n, "transB", 0) ~= 0
+  return { trans_a and a[2] or a[1], trans_b and b[1] or b[2] }
 end)
 
 local function product(a, b)

@@ -12,8 +12,8 @@ local function windows(n, d, k, i, m)
   local stride, dilation = entry(n.attrs.strides, i, 1), entry(n.attrs.dilations, i, 1)
   local auto = n.attrs.auto_pad or "NOTSET"
   if auto == "SAME_UPPER" or auto == "SAME_LOWER" then return infer.ceil_div(d, stride) end
-  local before, after = 0, 0
-  if auto ~= "VALID" then before, after = entry(n.attrs.pads, i, 0), entry(n.attrs.pads, m + i, 0) end
+  local pads = auto ~= "VALID" and n.attrs.pads or nil
+  local before, after = entry(pads, i, 0), entry(pads, m + i, 0)
   local room = d + before + after - (dilation * (k - 1) + 1)
   if infer.attr(n, "ceil_mode", 0) == 0 then return room // stride + 1 end
   -- a window that would begin in the padding behind the input does not count
@@ -142,7 +142,7 @@ end)
 
 -- ---- attention ----
 
--- [B, heads, length, size] of a rank 4 operand, or of one of rank 3 that holds all heads side by side.
+-- [B, heads, length, size] of an operand of rank 4, or of one of rank 3, heads side by side.
 local function by_heads(x, heads)
   if not x or #x == 4 then return x end
   return heads and { x[1], heads, x[2], x[3] // heads }
@@ -165,8 +165,8 @@ infer.registry:rule("LinearAttention", function(n)
   local q, k, v = infer.shape(n, 1), infer.shape(n, 2), infer.shape(n, 3)
   if not (q and k and v) then return nil end
   local heads = n.attrs.kv_num_heads
-  local value_size = v[3] // heads
-  return { q[1], q[2], n.attrs.q_num_heads * value_size }, { q[1], heads, k[3] // heads, value_size }
+  local key_size, value_size = k[3] // heads, v[3] // heads
+  return { q[1], q[2], n.attrs.q_num_heads * value_size }, { q[1], heads, key_size, value_size }
 end)
 
 infer.registry:rule("RotaryEmbedding", function(n) return infer.shape(n, 1) end)

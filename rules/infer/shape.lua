@@ -146,7 +146,7 @@ end)
 
 local HUGE = 1 << 62 -- from here on a bound stands for "to the end"
 
--- Where a slice that walks forward begins, and how many elements lie before `stop` from there; nil: not known.
+-- How many elements a slice takes that walks forward, negative where none; nil where not known.
 local function forward(d, start, stop, step)
   local to_end = math.type(stop) == "integer" and stop >= HUGE
   if infer.not_negative(start) then
@@ -215,7 +215,8 @@ infer.registry:rule("Slice", function(n)
     local axis = infer.axis(axes and axes[i] or i - 1, #x)
     local step = 1
     if n.inputs[5] then step = steps and steps[i] end
-    x[axis] = starts and stops and step and sliced(x[axis], starts[i], stops[i], step) or core.fresh()
+    local known = starts and stops and step
+    x[axis] = known and sliced(x[axis], starts[i], stops[i], step) or core.fresh()
   end
   return x
 end)

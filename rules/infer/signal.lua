@@ -3,7 +3,7 @@
 local core = require("t2o.core")
 local infer = require("t2o.infer")
 
--- What a scalar input holds: its number, or a size of which nothing is known; the default where it is absent.
+-- The number that a scalar input holds, an unknown size where it is not constant; the default where absent.
 local function scalar(n, i, default)
   if not n.inputs[i] then return default end
   return (infer.content(n, i) or {})[1] or core.fresh()
@@ -36,4 +36,6 @@ infer.registry:rule({ "BlackmanWindow", "HammingWindow", "HannWindow" }, functio
   return { scalar(n, 1) }
 end)
 
-infer.registry:rule("MelWeightMatrix", function(n) return { scalar(n, 2) // 2 + 1, scalar(n, 1) } end)
+infer.registry:rule("MelWeightMatrix", function(n)
+  return { scalar(n, 2) // 2 + 1, scalar(n, 1) }
+end)

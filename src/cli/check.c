@@ -81,7 +81,7 @@ static void print_json(run *r, const op_counts *ops, bool ok)
         const t2o_diag *d = r->s->diags.at[i];
         if (!d->code || strcmp(d->code, "E0301"))
             continue;
-        const char *name = d->text + strlen("no rule for ");
+        const char *name = strstr(d->text, "no rule for ") + strlen("no rule for ");
         printf("%s", comma);
         json_string(stdout, t2o_strndup(r->s->arena, name, strcspn(name, " ")));
         comma = ", ";

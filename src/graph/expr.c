@@ -498,15 +498,14 @@ static void put(t2o_exprs *e, text *out, const char *s)
         t2o_push(e->s->arena, out, *s);
 }
 
-static void put_expr(t2o_exprs *e, text *out, const t2o_expr *x, int tight, int depth);
+/* Where an expression stands, the loosest binding first. */
+enum place { ALONE, IN_SUM, IN_PRODUCT, IN_DIVISION };
 
-static void put_args(t2o_exprs *e, text *out, const t2o_expr *x, const char *between, int tight, int depth)
+static void put_expr(t2o_exprs *e, text *out, const t2o_expr *x, enum place place, int depth);
+
+static bool is_floordiv(const t2o_expr *x)
 {
-    for (uint32_t i = 0; i < x->n_args; i++) {
-        if (i)
-            put(e, out, between);
-        put_expr(e, out, x->args[i], tight, depth + 1);
-    }
+    return x->kind == T2O_EXPR_CALL && !strcmp(x->name, "FloorDiv") && x->n_args == 2;
 }
 
 static void put_sum(t2o_exprs *e, text *out, const t2o_expr *x, int depth)
@@ -518,20 +517,61 @@ static void put_sum(t2o_exprs *e, text *out, const t2o_expr *x, int depth)
             put(e, out, minus ? " - " : " + ");
         if (minus)
             t.coefficient = -t.coefficient;
-        put_expr(e, out, scaled(e, t), 1, depth + 1);
+        put_expr(e, out, scaled(e, t), IN_SUM, depth + 1);
     }
 }
 
-static void put_expr(t2o_exprs *e, text *out, const t2o_expr *x, int tight, int depth)
+/* "2*a*b"; "-a" and "-(a//4)" where the factor is -1. */
+static void put_product(t2o_exprs *e, text *out, const t2o_expr *x, int depth)
+{
+    bool negated = x->args[0]->kind == T2O_EXPR_INT && x->args[0]->value == -1;
+    if (negated)
+        put(e, out, "-");
+    for (uint32_t i = negated; i < x->n_args; i++) {
+        if (i > negated)
+            put(e, out, "*");
+        put_expr(e, out, x->args[i], IN_PRODUCT, depth + 1);
+    }
+}
+
+static void put_call(t2o_exprs *e, text *out, const t2o_expr *x, int depth)
+{
+    if (is_floordiv(x)) {
+        put_expr(e, out, x->args[0], IN_DIVISION, depth + 1);
+        put(e, out, "//");
+        put_expr(e, out, x->args[1], IN_DIVISION, depth + 1);
+        return;
+    }
+    put(e, out, x->name);
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        put(e, out, i ? ", " : "(");
+        put_expr(e, out, x->args[i], ALONE, depth + 1);
+    }
+    if (x->n_args)
+        put(e, out, ")");
+}
+
+static bool needs_brackets(const t2o_expr *x, enum place place)
+{
+    switch (x->kind) {
+    case T2O_EXPR_ADD: return place > IN_SUM;
+    case T2O_EXPR_MUL: return place == IN_DIVISION;
+    case T2O_EXPR_INT: return place == IN_DIVISION && x->value < 0;
+    case T2O_EXPR_CALL: return place > ALONE && is_floordiv(x);
+    case T2O_EXPR_SYMBOL: break;
+    }
+    return false;
+}
+
+static void put_expr(t2o_exprs *e, text *out, const t2o_expr *x, enum place place, int depth)
 {
     if (depth > MAX_DEPTH) {
         put(e, out, "...");
         return;
     }
-    bool division = x->kind == T2O_EXPR_CALL && !strcmp(x->name, "FloorDiv") && x->n_args == 2;
-    bool bracket = (tight > 1 && (x->kind == T2O_EXPR_ADD || division)) || (tight == 1 && division);
+    bool brackets = needs_brackets(x, place);
     char number[32];
-    if (bracket)
+    if (brackets)
         put(e, out, "(");
     switch (x->kind) {
     case T2O_EXPR_INT:
@@ -540,20 +580,10 @@ static void put_expr(t2o_exprs *e, text *out, const t2o_expr *x, int tight, int 
         break;
     case T2O_EXPR_SYMBOL: put(e, out, x->name); break;
     case T2O_EXPR_ADD: put_sum(e, out, x, depth); break;
-    case T2O_EXPR_MUL: put_args(e, out, x, "*", 2, depth); break;
-    case T2O_EXPR_CALL:
-        if (division) {
-            put_args(e, out, x, "//", 2, depth);
-            break;
-        }
-        put(e, out, x->name);
-        if (x->n_args) {
-            put(e, out, "(");
-            put_args(e, out, x, ", ", 0, depth);
-            put(e, out, ")");
-        }
+    case T2O_EXPR_MUL: put_product(e, out, x, depth); break;
+    case T2O_EXPR_CALL: put_call(e, out, x, depth); break;
     }
-    if (bracket)
+    if (brackets)
         put(e, out, ")");
 }
 

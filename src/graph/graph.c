@@ -40,19 +40,74 @@ bool t2o_tensor_contiguous(const t2o_tensor *t)
     return true;
 }
 
+/* An axis of a walk through a strided tensor; step in bytes. */
+typedef struct axis {
+    int64_t dim, step, at;
+} axis;
+
+/* The axes in order, those of one element left out and neighbours that lie one behind the other in memory joined. */
+static uint32_t walk_axes(const t2o_tensor *t, axis *axes)
+{
+    int64_t size = (int64_t)t2o_dtype_size(t->dtype);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int64_t dim = t->dims[i];
+        if (dim == 1) /* its stride may be anything */
+            continue;
+        int64_t step = t->strides[i] * size;
+        if (n && axes[n - 1].step == step * dim)
+            axes[n - 1] = (axis){ axes[n - 1].dim * dim, step, 0 };
+        else
+            axes[n++] = (axis){ dim, step, 0 };
+    }
+    return n;
+}
+
+/* Copies n elements of one row; the common sizes are spelt out, so that they become loads and stores. */
+static void read_row(uint8_t *to, const uint8_t *from, int64_t step, size_t size, int64_t n)
+{
+    if (step == (int64_t)size)
+        memcpy(to, from, (size_t)n * size);
+    else if (size == 4)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * 4, from + i * step, 4);
+    else if (size == 2)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * 2, from + i * step, 2);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * (int64_t)size, from + i * step, size);
+}
+
 void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out)
 {
     size_t size = t2o_dtype_size(t->dtype);
+    if (n <= 0)
+        return;
     if (t2o_tensor_contiguous(t)) {
         memcpy(out, t->data + (size_t)first * size, (size_t)n * size);
         return;
     }
-    uint8_t *to = out;
-    for (int64_t i = first; i < first + n; i++, to += size) {
-        int64_t rest = i, at = 0;
-        for (uint32_t d = t->rank; d-- > 0; rest /= t->dims[d])
-            at += rest % t->dims[d] * t->strides[d];
-        memcpy(to, t->data + at * (int64_t)size, size);
+    axis axes[T2O_MAX_RANK] = { { 1, 0, 0 } };
+    uint32_t rank = walk_axes(t, axes), inner = rank ? rank - 1 : 0;
+    const uint8_t *from = t->data;
+    for (uint32_t d = rank; d-- > 0; first /= axes[d].dim) {
+        axes[d].at = first % axes[d].dim;
+        from += axes[d].at * axes[d].step;
+    }
+    for (uint8_t *to = out; n > 0;) {
+        int64_t row = axes[inner].dim - axes[inner].at;
+        row = row < n ? row : n;
+        read_row(to, from, axes[inner].step, size, row);
+        to += row * (int64_t)size;
+        n -= row;
+        axes[inner].at += row;
+        from += row * axes[inner].step;
+        for (uint32_t d = inner; n > 0 && axes[d].at == axes[d].dim && d > 0; d--) {
+            from += axes[d - 1].step - axes[d].dim * axes[d].step;
+            axes[d].at = 0;
+            axes[d - 1].at++;
+        }
     }
 }
 

@@ -21,6 +21,8 @@ typedef struct t2o_graph t2o_graph;
 typedef struct t2o_node t2o_node;
 typedef struct t2o_value t2o_value;
 
+#define T2O_MAX_RANK 64 /* of what a file describes */
+
 /* The bytes of a constant or weight: a strided view of storage that belongs to a mapped file or the arena. */
 typedef struct t2o_tensor {
     t2o_dtype dtype;

@@ -21,7 +21,6 @@ static bool is_needed(const t2o_node *n)
     return n->n_outputs == 0;
 }
 
-
 static void mark_graph(t2o_graph *g)
 {
     for (size_t i = 0; i < g->outputs.n; i++)
@@ -35,23 +34,24 @@ static void mark_graph(t2o_graph *g)
     }
 }
 
-static void clear(t2o_graph *g)
+/* Drops the constants that nothing marked, those of bodies too, and clears the marks. */
+static void sweep(t2o_graph *g)
 {
-    for (size_t i = 0; i < g->values.n; i++)
-        g->values.at[i]->mark = 0;
-    for (t2o_node *n = g->first; n; n = n->next)
-        for (uint32_t i = 0; i < n->n_attrs; i++)
-            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                clear(n->attrs[i].arg.graph);
-}
-
-void t2o_pass_dead_code(t2o_graph *g)
-{
-    mark_graph(g);
     size_t kept = 0;
     for (size_t i = 0; i < g->constants.n; i++)
         if (g->constants.at[i]->mark)
             g->constants.at[kept++] = g->constants.at[i];
     g->constants.n = kept;
-    clear(g);
+    for (size_t i = 0; i < g->values.n; i++)
+        g->values.at[i]->mark = 0;
+    for (t2o_node *n = g->first; n; n = n->next)
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                sweep(n->attrs[i].arg.graph);
+}
+
+void t2o_pass_dead_code(t2o_graph *g)
+{
+    mark_graph(g);
+    sweep(g);
 }

@@ -256,6 +256,15 @@ static bool visit(state *st, t2o_node *n)
     return look_at(st, n, self);
 }
 
+static bool run_bodies(const t2o_node *n, const t2o_view_oracle *views)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+            ok = t2o_pass_functional(n->attrs[i].arg.graph, views) && ok;
+    return ok;
+}
+
 bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views)
 {
     size_t n = g->values.n;
@@ -270,6 +279,7 @@ bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views)
     for (t2o_node *node = g->first, *next; node; node = next) {
         next = node->next; /* nodes that a write adds behind it are not the program's own */
         st.number++;
+        ok = run_bodies(node, views) && ok;
         ok = visit(&st, node) && ok;
     }
     st.at = NULL;

@@ -27,6 +27,9 @@ static void move_node(t2o_node *n, t2o_graph *to, t2o_node *before)
     copy->meta = n->meta;
     copy->returns = n->returns;
     copy->n_returns = n->n_returns;
+    for (uint32_t i = 0; i < copy->n_attrs; i++)
+        if (copy->attrs[i].arg.kind == T2O_ARG_GRAPH)
+            copy->attrs[i].arg.graph->parent = to;
     for (uint32_t i = 0; i < n->n_outputs; i++) {
         n->outputs[i]->graph = to;
         n->outputs[i]->id = (uint32_t)to->values.n;
@@ -60,27 +63,43 @@ static bool autocast_is_on(const t2o_node *n)
     return !strcmp(n->op, regions[1].op) && n->n_attrs > 2 && n->attrs[2].arg.kind == T2O_ARG_BOOL && n->attrs[2].arg.b;
 }
 
+static int region_of(const t2o_node *n)
+{
+    for (int r = 0; r < (int)(sizeof regions / sizeof *regions); r++)
+        if (!strcmp(n->op, regions[r].op))
+            return r;
+    return -1;
+}
+
+static bool inline_region(t2o_graph *g, t2o_node *n, int region)
+{
+    if (!autocast_is_on(n))
+        return splice(g, n, regions[region].body);
+    t2o_fail(g->s, "E0302", "an autocast region that is on is not converted");
+    t2o_note_node(n);
+    t2o_hint(g->s, "export with autocast outside of the model, or after run_decompositions()");
+    return false;
+}
+
+/* The branches of a condition, say, have regions of their own. */
+static bool inline_in_bodies(const t2o_node *n)
+{
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].arg.kind == T2O_ARG_GRAPH && !t2o_pass_inline(n->attrs[i].arg.graph))
+            return false;
+    return true;
+}
+
 bool t2o_pass_inline(t2o_graph *g)
 {
     for (t2o_node *n = g->first, *next; n; n = next) {
         for (uint32_t i = 0; i < n->n_inputs; i++)
             n->inputs[i] = resolve(n->inputs[i]);
         t2o_node *before = n->prev;
-        next = n->next;
-        for (size_t r = 0; r < sizeof regions / sizeof *regions; r++) {
-            if (strcmp(n->op, regions[r].op))
-                continue;
-            if (autocast_is_on(n)) {
-                t2o_fail(g->s, "E0302", "an autocast region that is on is not converted");
-                t2o_note_node(n);
-                t2o_hint(g->s, "export with autocast outside of the model, or after run_decompositions()");
-                return false;
-            }
-            if (!splice(g, n, regions[r].body))
-                return false;
-            next = before ? before->next : g->first;
-            break;
-        }
+        int region = region_of(n);
+        if (!(region < 0 ? inline_in_bodies(n) : inline_region(g, n, region)))
+            return false;
+        next = region < 0 ? n->next : before ? before->next : g->first; /* the moved nodes are looked at in turn */
     }
     for (size_t i = 0; i < g->outputs.n; i++)
         g->outputs.at[i].value = resolve(g->outputs.at[i].value);

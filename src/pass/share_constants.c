@@ -3,7 +3,13 @@
 
 #include <inttypes.h>
 
-/* Two constants with the same key are equal. Weights are told apart by their storage, which is not read here. */
+/* Weights are told apart by their storage, which is not read here, and so is whatever does not lie in one piece. */
+static bool by_storage(const t2o_tensor *t)
+{
+    return t->in_file || t2o_tensor_bytes(t) < 0 || !t2o_tensor_contiguous(t);
+}
+
+/* Two constants with the same key are equal, but for the chance of a hash. */
 static const char *key_of(t2o_graph *g, const t2o_value *v)
 {
     t2o_arena *a = g->s->arena;
@@ -11,19 +17,18 @@ static const char *key_of(t2o_graph *g, const t2o_value *v)
     const char *key = t2o_printf(a, "%d", (int)t->dtype);
     for (uint32_t i = 0; i < t->rank; i++)
         key = t2o_printf(a, "%s,%" PRId64, key, t->dims[i]);
-    int64_t bytes = t2o_tensor_bytes(t);
-    if (t->in_file || bytes < 0) {
+    if (by_storage(t)) {
         key = t2o_printf(a, "%s @%p", key, (const void *)t->data);
         for (uint32_t i = 0; t->strides && i < t->rank; i++)
             key = t2o_printf(a, "%s,%" PRId64, key, t->strides[i]);
         return key;
     }
-    return t2o_printf(a, "%s #%016" PRIx64, key, t2o_hash(t->data, (size_t)bytes));
+    return t2o_printf(a, "%s #%016" PRIx64, key, t2o_hash(t->data, (size_t)t2o_tensor_bytes(t)));
 }
 
 static bool equal(const t2o_value *a, const t2o_value *b)
 {
-    return a->data->in_file || !memcmp(a->data->data, b->data->data, (size_t)t2o_tensor_bytes(a->data));
+    return by_storage(a->data) || !memcmp(a->data->data, b->data->data, (size_t)t2o_tensor_bytes(a->data));
 }
 
 static void replace_uses(t2o_graph *g)

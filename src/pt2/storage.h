@@ -8,8 +8,6 @@
 
 #include "graph/graph.h"
 
-#define T2O_MAX_RANK 64
-
 typedef struct t2o_storage {
     const uint8_t *bytes;
     size_t size;

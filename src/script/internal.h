@@ -19,6 +19,7 @@ struct t2o_script {
     lua_State *L;
     t2o_script_options options;
     const char *root; /* of lua/ and rules/; NULL = the copy in the binary */
+    struct rule_index *index; /* built-in rule files and the words in them */
     size_t memory;
     int64_t ticks; /* hook calls left to the running rule */
 
@@ -81,5 +82,6 @@ void find_builtin(t2o_script *k);
 bool load_rules(t2o_script *k);
 int l_require(lua_State *L);
 int l_run_file(lua_State *L);
+int l_load(lua_State *L);
 
 #endif

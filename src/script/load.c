@@ -2,6 +2,10 @@
  *
  * Built-in files are those beside a binary that runs from its source tree (build/t2o), those in <prefix>/share/t2o of
  * an installed one, else the copy inside. The working directory is never searched.
+ *
+ * Built-in rule files run when an operator that they speak of is first asked for: an index of the words that stand in
+ * quotes says which. A name that a file puts together at run time is not in it; so before an operator counts as missing,
+ * all files have been run. Files of later layers run at once.
  */
 #include "base/file.h"
 #include "script/embedded.h"
@@ -15,8 +19,9 @@
 typedef struct rule_file {
     const char *name; /* relative to its layer: "aten/conv.lua" */
     const char *path; /* as shown in errors */
-    const char *text; /* NULL = to be read from path */
+    const char *text; /* NULL = it could not be read */
     size_t n;
+    bool done;        /* it has run, or is replaced by a later layer's */
 } rule_file;
 
 typedef T2O_VEC(rule_file) rule_files;
@@ -113,7 +118,7 @@ static void builtin_rules(t2o_session *s, const char *root, rule_files *out)
     }
     for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
         if (!strncmp(f->path, "rules/", 6))
-            t2o_push(s->arena, out, ((rule_file){ f->path + 6, f->path, f->text, (size_t)(f->end - f->text) }));
+            t2o_push(s->arena, out, ((rule_file){ f->path + 6, f->path, f->text, (size_t)(f->end - f->text), false }));
 }
 
 void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, const char *, size_t), void *ctx)
@@ -156,16 +161,30 @@ int l_require(lua_State *L)
     return 1;
 }
 
-/* core-side loader: (path, text, layer name) -> runs the chunk in a rule file's environment. */
-static int l_load_rule(lua_State *L)
+/* Runs a rule file in an environment of its own; raises what it raises. */
+static void run_rules(lua_State *L, const rule_file *f)
 {
-    size_t n;
-    const char *text = luaL_checklstring(L, 2, &n);
-    load_chunk(L, text, n, luaL_checkstring(L, 1));
-    lua_pushvalue(L, lua_upvalueindex(1)); /* rules.environment */
+    t2o_script *k = script_of(L);
+    bool before = k->loading;
+    if (!f->text)
+        raise_coded(L, "E0601", "cannot read rule file '%s'", f->path);
+    k->loading = true;
+    load_chunk(L, f->text, f->n, f->path);
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "t2o.rules");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "environment");
     lua_call(L, 0, 1);
-    lua_setupvalue(L, -2, 1);
+    lua_setupvalue(L, -3, 1);
+    lua_pop(L, 1);
     lua_call(L, 0, 0);
+    k->loading = before;
+}
+
+/* run_rules as a Lua function of the file's address */
+static int l_run_rules(lua_State *L)
+{
+    run_rules(L, lua_touserdata(L, 1));
     return 0;
 }
 
@@ -189,22 +208,11 @@ static bool start_layer(t2o_script *k, const char *name)
     return call_rules(k, "start_layer", 1);
 }
 
-static bool run_file(t2o_script *k, const rule_file *f)
+static bool run_file(t2o_script *k, rule_file *f)
 {
-    lua_State *L = k->L;
-    if (!f->text)
-        return t2o_fail(k->s, "E0601", "cannot read rule file '%s'", f->path);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "t2o.rules");
-    if (!script_call(k, 1, 1))
-        return false;
-    lua_getfield(L, -1, "environment");
-    lua_pushcclosure(L, l_load_rule, 1);
-    lua_remove(L, -2);
-    lua_pushstring(L, f->path);
-    lua_pushlstring(L, f->text, f->n);
-    k->loading = true;
-    bool ok = script_call(k, 2, 0);
+    lua_pushcfunction(k->L, l_run_rules);
+    lua_pushlightuserdata(k->L, f);
+    bool ok = script_call(k, 1, 0);
     k->loading = false;
     return ok;
 }
@@ -284,10 +292,92 @@ static const char *config_rules(t2o_session *s)
     return home && *home ? t2o_printf(s->arena, "%s/.config/t2o/rules", home) : NULL;
 }
 
+/* ---- built-in files on demand ---- */
+
+struct rule_index {
+    rule_files files;
+    t2o_map words; /* word -> word_files */
+};
+
+typedef T2O_VEC(rule_file *) word_files;
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+/* Notes every word that follows a quote. */
+static void index_file(t2o_script *k, rule_file *f)
+{
+    t2o_arena *a = k->s->arena;
+    const char *end = f->text + f->n;
+    for (const char *p = f->text; (p = memchr(p, '"', (size_t)(end - p)));) {
+        const char *start = ++p;
+        while (p < end && is_word(*p))
+            p++;
+        if (p == start)
+            continue;
+        const char *word = t2o_intern_n(k->s, start, (size_t)(p - start));
+        word_files *list = t2o_map_get(&k->index->words, word);
+        if (!list) {
+            list = t2o_alloc(a, sizeof *list);
+            t2o_map_set(a, &k->index->words, word, list);
+        }
+        if (!list->n || list->at[list->n - 1] != f)
+            t2o_push(a, list, f);
+    }
+}
+
+/* The part of a file's name up to "/" is its folder; the folders of torch operators go together. */
+static bool in_group(const rule_file *f, const char *group)
+{
+    size_t n = strcspn(f->name, "/");
+    bool special = (n == 5 && !strncmp(f->name, "infer", n)) || (n == 5 && !strncmp(f->name, "opset", n));
+    return strcmp(group, "ops") ? strlen(group) == n && !strncmp(f->name, group, n) : !special;
+}
+
+static void run_builtin(lua_State *L, rule_file *f)
+{
+    if (f->done)
+        return;
+    f->done = true;
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "t2o.rules");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "set_layer");
+    lua_pushinteger(L, 1);
+    lua_call(L, 1, 1); /* the layer before */
+    run_rules(L, f);
+    lua_getfield(L, -2, "set_layer");
+    lua_insert(L, -2);
+    lua_call(L, 1, 0);
+    lua_pop(L, 1);
+}
+
+/* core.load(group, word): runs the built-in files of a group ("ops", "infer", "opset") in which the word stands in
+ * quotes; all of the group without a word */
+int l_load(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    const char *group = luaL_checkstring(L, 1), *word = luaL_optstring(L, 2, NULL);
+    if (!word) {
+        for (size_t i = 0; i < k->index->files.n; i++)
+            if (in_group(&k->index->files.at[i], group))
+                run_builtin(L, &k->index->files.at[i]);
+        return 0;
+    }
+    const word_files *list = t2o_map_get(&k->index->words, word);
+    for (size_t i = 0; list && i < list->n; i++)
+        if (in_group(list->at[i], group))
+            run_builtin(L, list->at[i]);
+    return 0;
+}
+
 #define MAX_LAYERS 64
 
 bool load_rules(t2o_script *k)
 {
+    k->index = T2O_NEW(k->s->arena, struct rule_index);
     rule_files layers[MAX_LAYERS] = { 0 };
     const char *names[MAX_LAYERS] = { "built-in" };
     size_t n = 1;
@@ -310,12 +400,19 @@ bool load_rules(t2o_script *k)
             return false;
         names[n++] = k->options.rules[i];
     }
+    k->index->files = layers[0];
+    for (size_t j = 0; j < layers[0].n; j++) {
+        rule_file *f = &layers[0].at[j];
+        f->done = replaced_by(layers, n, 0, f->name) != NULL;
+        if (!f->done && f->text)
+            index_file(k, f);
+    }
     for (size_t i = 0; i < n; i++) {
         if (!start_layer(k, names[i]))
             return false;
-        for (size_t j = 0; j < layers[i].n; j++)
+        for (size_t j = 0; i && j < layers[i].n; j++)
             if (!replaced_by(layers, n, i, layers[i].at[j].name) && !run_file(k, &layers[i].at[j]))
                 return false;
     }
-    return call_rules(k, "finish", 0);
+    return true;
 }

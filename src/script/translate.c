@@ -164,7 +164,7 @@ static void stand_in(t2o_script *k, const t2o_node *n)
 static void report_declined(t2o_script *k, const t2o_node *n)
 {
     lua_State *L = k->L; /* on top: the list of reasons */
-    t2o_fail(k->s, "E0302", "no rule for %s takes this call", n->op);
+    t2o_fail(k->s, "E0302", "unsupported call of %s: its rules declined", n->op);
     t2o_note_node(n);
     for (lua_Integer i = 1, count = luaL_len(L, -1); i <= count; i++) {
         lua_geti(L, -1, i);
@@ -305,7 +305,7 @@ static bool report_missing(t2o_script *k, const t2o_graph *g)
         while (n->op != missing.entries[i].key || !n->mark)
             n = n->next;
         unsigned count = (unsigned)(uintptr_t)missing.entries[i].value;
-        t2o_fail(k->s, "E0301", "no rule for %s (%u node%s)", n->op, count, count == 1 ? "" : "s");
+        t2o_fail(k->s, "E0301", "unsupported operator: no rule for %s (%u node%s)", n->op, count, count == 1 ? "" : "s");
         t2o_note_node(n);
         t2o_hint(k->s, "t2o rules stub %s > my.lua, fill it in, and convert with -r my.lua", n->op);
     }

@@ -1,0 +1,238 @@
+-- rules/aten/norm.lua: batch, layer, group, instance and RMS normalisation.
+
+local aten = require("t2o.rules").namespace("aten")
+local util = require("t2o.util")
+
+-- Statistics are computed in single precision at least, as PyTorch does for halves.
+local function work_dtype(x)
+  return x.dtype == "float64" and "float64" or "float32"
+end
+
+-- What the archive records for the i-th result, where the node has one.
+local function recorded(n, i, default)
+  local out = n.outputs[i]
+  return out and out.kind == "tensor" and out.dtype or default
+end
+
+-- x less its mean over axes, times rstd; mean, rstd and variance keep the axes with size 1.
+local function standardise(g, x, axes, eps)
+  x = x:to(work_dtype(x))
+  local over = g.ints(axes)
+  local mean = g.ReduceMean(x, over)
+  local centred = x - mean
+  local var = g.ReduceMean(centred * centred, over)
+  local rstd = g.Reciprocal(g.Sqrt(var + eps))
+  return centred * rstd, mean, rstd, var
+end
+
+local function affine(y, weight, bias)
+  if weight then y = y * weight:to(y.dtype) end
+  return bias and y + bias:to(y.dtype) or y
+end
+
+local function affine_channels(g, y, weight, bias)
+  return affine(y, weight and util.per_channel(g, weight, y.rank), bias and util.per_channel(g, bias, y.rank))
+end
+
+-- ---- batches ----
+
+-- With the given statistics.
+local function batch_eval(g, x, weight, bias, mean, var, eps)
+  local dtype = (weight or bias or mean).dtype
+  return g.BatchNormalization(x, weight or g.ones(mean.shape, dtype), bias or g.zeros(mean.shape, dtype), mean, var,
+                              { epsilon = eps })
+end
+
+-- With the batch's own statistics: result, mean, rstd and variance of the channels.
+local function batch_train(g, x, weight, bias, eps)
+  local axes = { 0, table.unpack(util.range(2, x.rank - 1)) }
+  local y, mean, rstd, var = standardise(g, x, axes, eps)
+  local channels = { x:size(1) }
+  return affine_channels(g, y, weight, bias):to(x.dtype), g.reshape(mean, channels), g.reshape(rstd, channels),
+         g.reshape(var, channels)
+end
+
+local function batch_norm(g, a, training)
+  if training or not a.running_mean then return batch_train(g, a.input, a.weight, a.bias, a.eps) end
+  return batch_eval(g, a.input, a.weight, a.bias, a.running_mean, a.running_var, a.eps)
+end
+
+-- The second and third result; without training these are empty.
+local function native_batch_norm(g, a, n, training)
+  local y, mean, rstd, var = batch_norm(g, a, training)
+  if not mean then
+    return y, g.zeros({ 0 }, recorded(n, 2, "float32")), g.zeros({ 0 }, recorded(n, 3, "float32"))
+  end
+  return y, mean:to(recorded(n, 2, mean.dtype)), rstd:to(recorded(n, 3, mean.dtype)), mean, var
+end
+
+-- The running statistics after a step of training; PyTorch keeps the unbiased variance.
+local function updated(g, a, mean, var)
+  if not mean then return a.running_mean, a.running_var end
+  local x, m = a.input, a.momentum
+  local count = x:size(0) * util.product(x.shape, 3)
+  local size = g.scalar(count, var.dtype)
+  local unbiased = var * size / (size - 1.0)
+  local function blend(old, new) return (old:to(new.dtype) * (1 - m) + new * m):to(old.dtype) end
+  return blend(a.running_mean, mean), blend(a.running_var, unbiased)
+end
+
+local function only_three(y, mean, rstd) return y, mean, rstd end
+local function reserve(g) return g.zeros({ 0 }, "uint8") end
+
+aten:rule("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+          .. "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+  function(g, a) return (batch_norm(g, a, a.training)) end)
+
+for _, schema in ipairs {
+  "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    .. "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+  "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    .. "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+  "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+    .. "float eps) -> (Tensor, Tensor, Tensor)",
+  "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+    .. "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+} do
+  aten:rule(schema, function(g, a, n) return only_three(native_batch_norm(g, a, n, a.training)) end)
+end
+
+aten:rule("_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+          .. "Tensor running_var, bool training, float momentum, float eps) "
+          .. "-> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+  function(g, a, n)
+    local y, mean, rstd, batch_mean, batch_var = native_batch_norm(g, a, n, a.training)
+    return y, mean, rstd, updated(g, a, batch_mean, batch_var)
+  end)
+
+aten:rule("_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+          .. "Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+  function(g, a, n)
+    local y, mean, rstd = native_batch_norm(g, a, n, true)
+    return y, mean, rstd, reserve(g)
+  end)
+
+aten:rule("_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+          .. "Tensor running_var, float momentum, float eps) "
+          .. "-> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+  function(g, a, n)
+    local y, mean, rstd, batch_mean, batch_var = native_batch_norm(g, a, n, true)
+    return y, mean, rstd, reserve(g), updated(g, a, batch_mean, batch_var)
+  end)
+
+aten:rule("_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+          .. "Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+  function(g, a, n)
+    local y, mean, rstd = native_batch_norm(g, a, n, false)
+    return y, mean, rstd, reserve(g)
+  end)
+
+-- ---- instances ----
+
+aten:rule("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+          .. "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+  function(g, a)
+    local x, c = a.input, { a.input:size(1) }
+    if not a.use_input_stats then
+      return batch_eval(g, x, a.weight, a.bias, a.running_mean, a.running_var, a.eps)
+    end
+    local w, b = a.weight or g.ones(c, x.dtype), a.bias or g.zeros(c, x.dtype)
+    if x.dtype ~= "float64" and w.dtype == x.dtype and b.dtype == x.dtype then
+      return g.InstanceNormalization(x, w, b, { epsilon = a.eps })
+    end
+    local y = standardise(g, x, util.range(2, x.rank - 1), a.eps)
+    return affine_channels(g, y, a.weight, a.bias):to(x.dtype)
+  end)
+
+-- ---- layers ----
+
+-- ONNX computes LayerNormalization and its like in single precision, whatever the dtype; and in one dtype.
+local function in_one_operator(x, weight, bias)
+  return x.dtype ~= "float64" and (not weight or weight.dtype == x.dtype) and (not bias or bias.dtype == x.dtype)
+end
+
+local function layer_norm(g, a)
+  local x, m = a.input, #a.normalized_shape
+  if g.opset >= 17 and in_one_operator(x, a.weight, a.bias) then
+    return g.LayerNormalization(x, a.weight or g.ones(a.normalized_shape, x.dtype), a.bias,
+                                { axis = -m, epsilon = a.eps, outputs = 3 })
+  end
+  local y, mean, rstd = standardise(g, x, util.range(x.rank - m, x.rank - 1), a.eps)
+  return affine(y, a.weight, a.bias):to(x.dtype), mean, rstd
+end
+
+aten:rule("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
+          .. "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+  function(g, a) return (layer_norm(g, a)) end)
+
+aten:rule("native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) "
+          .. "-> (Tensor, Tensor, Tensor)",
+  function(g, a, n)
+    local y, mean, rstd = layer_norm(g, a)
+    return y, mean:to(recorded(n, 2, mean.dtype)), rstd:to(recorded(n, 3, rstd.dtype))
+  end)
+
+local EPSILON = { float64 = 2.0 ^ -52 } -- that of the dtype in which the mean is taken
+
+local function rms_norm(g, a)
+  local x, m = a.input, #a.normalized_shape
+  local w, eps = a.weight, a.eps or EPSILON[a.input.dtype] or 2.0 ^ -23
+  if g.opset >= 23 and in_one_operator(x, w) then
+    return g.RMSNormalization(x, w or g.ones(a.normalized_shape, x.dtype), { axis = -m, epsilon = eps })
+  end
+  local v = x:to(work_dtype(x))
+  local rstd = g.Reciprocal(g.Sqrt(g.ReduceMean(v * v, g.ints(util.range(x.rank - m, x.rank - 1))) + eps))
+  return affine(v * rstd, w):to(util.result_type(x, w or x)), rstd
+end
+
+aten:rule("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+  function(g, a, n)
+    local y = rms_norm(g, a)
+    return y:to(recorded(n, 1, y.dtype))
+  end)
+
+aten:rule("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+  function(g, a, n)
+    local y, rstd = rms_norm(g, a)
+    if not rstd then g.decline("the second result of _fused_rms_norm") end
+    return y:to(recorded(n, 1, y.dtype)), rstd:to(recorded(n, 2, rstd.dtype))
+  end)
+
+-- ---- groups ----
+
+-- [N, groups, the rest]
+local function in_groups(g, x, groups)
+  return g.reshape(x, { x:size(0), groups, util.product(x.shape, 2) // groups })
+end
+
+local function group_statistics(g, x, groups, eps)
+  local y, mean, rstd = standardise(g, in_groups(g, x, groups), { 2 }, eps)
+  return g.reshape(y, x.shape), mean, rstd
+end
+
+local function group_norm(g, x, groups, weight, bias, eps)
+  local c = { x:size(1) }
+  if not (in_one_operator(x, weight, bias) and x.rank > 2) then
+    return affine_channels(g, group_statistics(g, x, groups, eps), weight, bias):to(x.dtype)
+  end
+  if g.opset >= 21 then
+    return g.GroupNormalization(x, weight or g.ones(c, x.dtype), bias or g.zeros(c, x.dtype),
+                                { num_groups = groups, epsilon = eps })
+  end
+  local y = g.InstanceNormalization(in_groups(g, x, groups), g.ones({ groups }, x.dtype), g.zeros({ groups }, x.dtype),
+                                    { epsilon = eps })
+  return affine_channels(g, g.reshape(y, x.shape), weight, bias)
+end
+
+aten:rule("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
+          .. "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+  function(g, a) return group_norm(g, a.input, a.num_groups, a.weight, a.bias, a.eps) end)
+
+aten:rule("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
+          .. "float eps) -> (Tensor, Tensor, Tensor)",
+  function(g, a, n)
+    local x, shape = a.input, { a.N, a.group }
+    local y, mean, rstd = group_statistics(g, x, a.group, a.eps)
+    return affine_channels(g, y, a.weight, a.bias):to(x.dtype), g.reshape(mean, shape):to(recorded(n, 2, mean.dtype)),
+           g.reshape(rstd, shape):to(recorded(n, 3, rstd.dtype))
+  end)
