@@ -240,11 +240,18 @@ local safe = {
   _VERSION = _VERSION,
 }
 
+-- The engine's own functions are for the library: they trust what they are given.
+local function user_require(name)
+  if name == "t2o.core" then error("t2o.core is not for rules; t2o.util, t2o.types and t2o.infer are", 2) end
+  return require(name)
+end
+
 --- A new global table for a rule file: files do not see each other's globals.
 function M.environment()
   local env = copy(safe)
   env.string, env.table, env.math, env.utf8 = copy(string), copy(table), copy(math), copy(utf8)
   env.string.dump = nil
+  if layer and layer > 1 then env.require = user_require end
   env._G = env
   return env
 end

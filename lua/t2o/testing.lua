@@ -9,12 +9,15 @@
 --     }
 --
 -- A tensor is written "dtype[dims]"; letters in dims are symbols. A third field that is a list gives several results, a
--- list in it a list of tensors. `want` is one text, or a list of them for several results; `fails` is a part of the error.
+-- list in it a list of tensors. `want` is one text, or a list of them for several results; a large result is told by its
+-- number of `nodes`; `fails` is a part of the error.
 
 local core = require("t2o.core")
 local rules = require("t2o.rules")
 
 local M = {}
+
+local LARGEST_TEXT = 24 -- nodes
 
 local DTYPES = {
   f32 = "float32", f64 = "float64", f16 = "float16", bf16 = "bfloat16", bool = "bool", c64 = "complex64",
@@ -101,15 +104,34 @@ local function attr_text(x)
   return type(x) == "number" and number_text(x) or tostring(x)
 end
 
-local function show(v, names, depth)
+-- How often each node is reached from the results: what is used twice is shown once, under a label.
+local function count_uses(v, uses)
+  local node = v and not v.is_constant and core.producer(v)
+  if not node then return 0 end
+  local first = core.field(node.outputs[1], "id")
+  uses[first] = (uses[first] or 0) + 1
+  if uses[first] > 1 then return 0 end
+  local n = 1
+  for i = 1, node.inputs.n do n = n + count_uses(node.inputs[i], uses) end
+  return n
+end
+
+local function show(v, seen)
   if v == nil then return "-" end
-  if names[v] then return names[v] end
   if v.is_constant then return constant_text(v) end
   local node, output = core.producer(v)
   if not node then return v.name or "?" end
-  if depth > 40 then return "..." end
+  local suffix = output > 1 and "." .. output or ""
+  local first = core.field(node.outputs[1], "id")
+  if seen.labels[first] then return seen.labels[first] .. suffix end
+  local label = ""
+  if seen.uses[first] > 1 then
+    seen.n = seen.n + 1
+    seen.labels[first] = "%" .. seen.n
+    label = seen.labels[first] .. "="
+  end
   local parts = {}
-  for i = 1, node.inputs.n do parts[i] = show(node.inputs[i], names, depth + 1) end
+  for i = 1, node.inputs.n do parts[i] = show(node.inputs[i], seen) end
   local attrs, keys = core.arguments(node), {}
   for key in pairs(attrs) do keys[#keys + 1] = key end
   table.sort(keys)
@@ -119,7 +141,7 @@ local function show(v, names, depth)
     parts[#parts + 1] = key .. "=" .. attr_text(value)
   end
   local op = node.op:gsub("^onnx::", "")
-  return string.format("%s(%s)%s", op, table.concat(parts, ", "), output > 1 and "." .. output or "")
+  return string.format("%s%s(%s)%s", label, op, table.concat(parts, ", "), suffix)
 end
 
 local ONNX_DTYPES = {
@@ -155,6 +177,9 @@ local function compare(row, built, why)
     return not why:find(row.fails, 1, true) and "the error is: " .. why or nil
   end
   if why then return why end
+  if row.nodes then
+    return row.nodes ~= built.nodes and string.format("builds %d nodes, want %d", built.nodes, row.nodes) or nil
+  end
   local want = type(row.want) == "table" and row.want or { row.want }
   for i = 1, math.max(#want, #built) do
     if want[i] ~= built[i] then
@@ -167,8 +192,12 @@ local function run_row(ns, row)
   local op = ns .. "::" .. row[1]
   core.torch_graph()
   local values, why = core.translate(core.torch_call(op, sorted_arguments(row, schema_for(op)), results(row[3])))
-  local built = {}
-  for i, v in ipairs(values or {}) do built[i] = show(v, {}, 0) end
+  local built, uses = { nodes = 0 }, {}
+  for _, v in ipairs(values or {}) do built.nodes = built.nodes + count_uses(v, uses) end
+  if built.nodes <= LARGEST_TEXT then
+    local seen = { uses = uses, labels = {}, n = 0 }
+    for i, v in ipairs(values or {}) do built[i] = show(v, seen) end
+  end
   return built, why
 end
 
@@ -181,7 +210,8 @@ function M.run(path, text, print_all)
     local built, why = run_row(rows.namespace or "aten", row)
     local trouble = compare(row, built, why)
     if print_all then
-      out[#out + 1] = string.format("%s %s\n", row[1], table.concat(built, " ; "))
+      local text = why or #built > 0 and table.concat(built, " ; ") or built.nodes .. " nodes"
+      out[#out + 1] = string.format("= %d %s: %s\n", i, row[1], text)
     end
     if trouble then
       failed = failed + 1

@@ -154,9 +154,7 @@ aten:rule("mish(Tensor self) -> Tensor", function(g, a) return a.self * g.Tanh(s
 aten:rule("silu(Tensor self) -> Tensor", function(g, a) return a.self * g.Sigmoid(a.self) end)
 
 aten:rule("glu(Tensor self, int dim=-1) -> Tensor", function(g, a)
-  local dim = util.dim(a.dim, a.self.rank)
-  local half = a.self:size(dim) // 2
-  local parts = g.Split(a.self, g.ints { half, half }, { axis = dim, outputs = 2 })
+  local parts = g.Split(a.self, nil, { axis = util.dim(a.dim, a.self.rank), num_outputs = 2, outputs = 2 })
   return parts[1] * g.Sigmoid(parts[2])
 end)
 

@@ -1,7 +1,8 @@
--- rules/aten/linalg.lua: linear algebra: determinants, inverses, factorisations without iteration to a limit.
+-- rules/aten/linalg.lua: linear algebra: determinants, inverses, factorisations, norms.
 --
--- Eliminations are an ONNX Loop over the columns, for batches of matrices of any size, known or not. What needs
--- eigenvalues or singular values has no rule.
+-- Eliminations are an ONNX Loop over the columns, for batches of matrices of any size, known or not. Singular values
+-- are found by rotations in so many sweeps. Vectors of eigenvalues and singular values, whose signs are free, have no
+-- rule.
 
 local core = require("t2o.core")
 local aten = require("t2o.rules").namespace("aten")
@@ -586,6 +587,170 @@ end)
 aten:rule("linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power)
 aten:rule("matrix_power(Tensor self, int n) -> Tensor", matrix_power)
 
+-- ---- singular values ----
+
+-- A tournament of n columns (n even): in each of n - 1 rounds all meet in pairs. The columns of a round, first
+-- partners before second ones, and where each column is found in that list.
+local function rounds(n)
+  local order, lists, places = util.range(0, n - 1), {}, {}
+  for r = 1, n - 1 do
+    local list, place = {}, {}
+    for i = 1, n // 2 do list[i], list[n // 2 + i] = order[i], order[n + 1 - i] end
+    for i, c in ipairs(list) do place[c + 1] = i - 1 end
+    lists[r], places[r] = list, place
+    table.insert(order, 2, table.remove(order))
+  end
+  return lists, places
+end
+
+-- Cosine and sine of the rotations that make columns p and q orthogonal.
+local function rotation(g, p, q)
+  local zero, one = g.scalar(0, p.dtype), g.scalar(1, p.dtype)
+  local function dot(x, y) return g.ReduceSum(g.Mul(x, y), g.ints { -2 }, { keepdims = 1 }) end
+  local mixed = dot(p, q)
+  local none = g.Equal(mixed, zero)
+  local zeta = (dot(q, q) - dot(p, p)) / (g.Where(none, one, mixed) * 2.0)
+  local root = g.Abs(zeta) + g.Sqrt(zeta * zeta + 1.0)
+  local tangent = g.Where(none, zero, g.Div(g.Where(g.Less(zeta, zero), g.Neg(one), one), root))
+  local cosine = g.Div(one, g.Sqrt(tangent * tangent + 1.0))
+  return cosine, cosine * tangent
+end
+
+-- Rotates columns of m until all are orthogonal (Hestenes). Returns these, and the product of the rotations: m times
+-- that. A tall matrix of a known number of columns; one of zeros may come behind the last.
+local SWEEPS = { float32 = 10, float64 = 14 }
+
+local function orthogonalised(g, m)
+  local rows, n = m:size(-2), m:size(-1)
+  if not util.is_static(n) or n > 128 then g.decline("singular values of a matrix with %s columns", tostring(n)) end
+  local sweeps = SWEEPS[m.dtype] or g.decline("singular values in %s", m.dtype)
+  local all = g.Concat(m, g.expand(ones_on_diagonal(g, n, n, m.dtype), with(batch_of(m), n, n)), { axis = -2 })
+  if n % 2 == 1 then
+    all = g.Concat(all, g.expand(g.scalar(0, m.dtype), with(batch_of(m), rows + n, 1)), { axis = -1 })
+    n = n + 1
+  end
+  core.set_shape(all, with(batch_of(m), rows + m:size(-1), n))
+  local lists, places = rounds(n)
+  lists, places = g.const(lists, "int64"), g.const(places, "int64")
+  local count = g.scalar(n - 1, "int64")
+  all = loop(g, sweeps * (n - 1), { all }, function(step, now)
+    local turn = g.Mod(step, count)
+    local sorted = g.Gather(now, g.Gather(lists, turn, { axis = 0 }), { axis = -1 })
+    local half = g.Split(sorted, g.ints { n // 2, n // 2 }, { axis = sorted.rank - 1, outputs = 2 })
+    local c, s = rotation(g, first_rows(g, half[1], rows), first_rows(g, half[2], rows))
+    local p, q = half[1] * c - half[2] * s, half[1] * s + half[2] * c
+    local mixed = g.Concat(p, q, { axis = -1 })
+    return g.Gather(mixed, g.Gather(places, turn, { axis = 0 }), { axis = -1 })
+  end)
+  local used = first_columns(g, all, m:size(-1))
+  return first_rows(g, used, rows), g.Slice(used, g.ints { rows }, g.ints { math.maxinteger }, g.ints { -2 })
+end
+
+local function tall(g, m)
+  local order = util.compare(m:size(-2), m:size(-1))
+  if not order then g.decline("singular values of a matrix that may be wide or tall") end
+  if order < 0 then return matrix_transpose(g, m), true end
+  return m, false
+end
+
+-- Unsorted.
+local function singular_values(g, m)
+  local columns = orthogonalised(g, (tall(g, m)))
+  return g.Sqrt(g.ReduceSumSquare(columns, g.ints { -2 }, { keepdims = 0 }))
+end
+
+local function sorted(g, values, largest)
+  local k = g.Shape(values, { start = -1 })
+  return (g.TopK(values, k, { axis = -1, largest = largest and 1 or 0, outputs = 2 }))
+end
+
+aten:rule("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", unless_empty(function(g, a)
+  return sorted(g, singular_values(g, a.A), true)
+end))
+
+-- The symmetric matrix of which only a triangle is read.
+local function symmetric(g, m, from_lower)
+  local half = from_lower and lower(g, m, -1) or upper(g, m, 1)
+  local on = ones_on_diagonal(g, m:size(-1), m:size(-1), "bool")
+  local whole = g.Where(on, m, half + matrix_transpose(g, half))
+  core.set_shape(whole, m.shape)
+  return whole
+end
+
+-- A symmetric matrix shifted by a bound of its eigenvalues has these, shifted, as singular values.
+aten:rule("linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", unless_empty(function(g, a)
+  local m = a.self
+  local whole = symmetric(g, m, a.UPLO:upper() == "L")
+  local bound = g.ReduceMax(g.ReduceSum(g.Abs(whole), g.ints { -2 }, { keepdims = 1 }), g.ints { -1 }, { keepdims = 1 })
+  local shifted = whole + ones_on_diagonal(g, m:size(-1), m:size(-1), m.dtype) * bound
+  core.set_shape(shifted, m.shape)
+  return sorted(g, singular_values(g, shifted) - g.Squeeze(bound, g.ints { -1 }), false)
+end))
+
+local EPSILON = { float32 = 2.0 ^ -23, float64 = 2.0 ^ -52 }
+
+-- Which singular values count: those above both an absolute and a relative bound. Bounds are numbers, or tensors of
+-- one for each matrix.
+local function counting(g, values, a, size)
+  local absolute, relative = a.atol, a.rtol
+  if relative == nil then
+    local given = absolute ~= nil and not (type(absolute) == "number" and absolute == 0)
+    if given and type(absolute) ~= "number" then g.decline("a relative bound that depends on the absolute one") end
+    relative = given and 0.0 or EPSILON[values.dtype] * size
+  end
+  local function bound(x)
+    if type(x) == "number" then return g.scalar(x, values.dtype) end
+    x = x:to(values.dtype)
+    return x.rank > 0 and column(g, x) or x
+  end
+  local largest = g.ReduceMax(values, g.ints { -1 }, { keepdims = 1 })
+  return g.Greater(values, g.Max(bound(absolute or 0.0), g.Mul(bound(relative), largest)))
+end
+
+local function larger_side(g, m)
+  local size = util.max(m:size(-1), m:size(-2))
+  if not util.is_static(size) then g.decline("a default bound that depends on a dynamic size") end
+  return size
+end
+
+-- V / s^2 * (U s)', for the singular values that count.
+local function pseudo_inverse(g, m, a)
+  if a.hermitian then m = symmetric(g, m, true) end
+  local t, turned = tall(g, m)
+  local columns, v = orthogonalised(g, t)
+  local squares = g.ReduceSumSquare(columns, g.ints { -2 }, { keepdims = 0 })
+  local zero, one = g.scalar(0, m.dtype), g.scalar(1, m.dtype)
+  local keep = counting(g, g.Sqrt(squares), a, larger_side(g, m))
+  local factors = g.Where(keep, g.Div(one, g.Where(keep, squares, one)), zero)
+  local y = g.MatMul(g.Mul(v, row(g, factors)), matrix_transpose(g, columns))
+  return turned and matrix_transpose(g, y) or y
+end
+
+local BOUNDS = "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor"
+local TENSOR_BOUNDS = ", *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor"
+
+local function pinv(g, a) return pseudo_inverse(g, a.self, a) end
+local function pinv_rcond(g, a) return pseudo_inverse(g, a.self, { rtol = a.rcond, atol = 0.0, hermitian = a.hermitian }) end
+
+aten:rule("linalg_pinv.atol_rtol_float" .. BOUNDS, unless_empty(pinv))
+aten:rule("linalg_pinv.atol_rtol_tensor(Tensor self" .. TENSOR_BOUNDS, unless_empty(pinv))
+aten:rule("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", unless_empty(pinv_rcond))
+aten:rule("pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", unless_empty(pinv_rcond))
+
+local function rank(g, m, a, out)
+  if m:size(-1) == 0 or m:size(-2) == 0 then return g.zeros(out.shape, out.dtype) end
+  if a.hermitian then m = symmetric(g, m, true) end
+  local keep = counting(g, singular_values(g, m), a, larger_side(g, m))
+  return g.ReduceSum(keep:to("int64"), g.ints { -1 }, { keepdims = 0 })
+end
+
+aten:rule("linalg_matrix_rank.atol_rtol_float" .. BOUNDS, unless_empty(function(g, a, n)
+  return rank(g, a.self, a, n.outputs[1])
+end))
+aten:rule("linalg_matrix_rank.atol_rtol_tensor(Tensor input" .. TENSOR_BOUNDS, unless_empty(function(g, a, n)
+  return rank(g, a.input, a, n.outputs[1])
+end))
+
 -- ---- norms ----
 
 local function two_dims(g, dims, rank)
@@ -604,6 +769,12 @@ local function sum_norm(g, x, ord, first, second, keepdim)
   return keepdim and y or g.Squeeze(y, g.ints { first, second })
 end
 
+local function singular_norm(g, values, ord)
+  local reduce = ord == "nuc" and g.ReduceSum or ord == 2 and g.ReduceMax or ord == -2 and g.ReduceMin
+  if not reduce then g.decline("a matrix norm of order %s", tostring(ord)) end
+  return reduce(values, g.ints { -1 }, { keepdims = 0 })
+end
+
 local function matrix_norm(g, x, ord, dims, keepdim, shape)
   local first, second = two_dims(g, dims, x.rank)
   if ord == "fro" then
@@ -613,7 +784,14 @@ local function matrix_norm(g, x, ord, dims, keepdim, shape)
   if type(ord) == "number" and (math.abs(ord) == 1 or math.abs(ord) == math.huge) then
     return sum_norm(g, x, ord, first, second, keepdim) or g.zeros(shape, x.dtype)
   end
-  return g.decline("a matrix norm of singular values (%s)", tostring(ord))
+  local last, before = x.rank - 1, x.rank - 2
+  local perm = {}
+  for d = 0, x.rank - 1 do
+    if d ~= first and d ~= second then perm[#perm + 1] = d end
+  end
+  if first ~= before or second ~= last then x = g.Transpose(x, { perm = with(perm, first, second) }) end
+  local y = singular_norm(g, singular_values(g, x), ord)
+  return keepdim and g.reshape(y, shape) or y
 end
 
 local function matrix_norm_rule(g, a, n)
@@ -632,10 +810,21 @@ local function any_norm(g, a, n)
     return matrix_norm(g, a.self:to(n.outputs[1].dtype), a.ord, dims, a.keepdim, n.outputs[1].shape)
   end
   if type(a.ord) == "string" then g.decline("the norm '%s' of what is no matrix", a.ord) end
-  return g.aten.linalg_vector_norm(a.self, a.ord or 2, a.dim, a.keepdim, { dtype = a.dtype })
+  return g.aten.linalg_vector_norm(a.self, a.ord or 2, a.dim, a.keepdim, a.dtype)
 end
 
 aten:rule("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
           .. "ScalarType? dtype=None) -> Tensor", any_norm)
 aten:rule("linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
           .. "ScalarType? dtype=None) -> Tensor", any_norm)
+
+-- How much larger the matrix and its inverse can make a vector.
+aten:rule("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", unless_empty(function(g, a, n)
+  local m, p, shape = a.self, a.p or 2, n.outputs[1].shape
+  if math.abs(p) == 2 then
+    local values = singular_values(g, m)
+    local top, low = singular_norm(g, values, 2), singular_norm(g, values, -2)
+    return p > 0 and top / low or low / top
+  end
+  return matrix_norm(g, m, p, { -2, -1 }, false, shape) * matrix_norm(g, inverse(g, m), p, { -2, -1 }, false, shape)
+end))

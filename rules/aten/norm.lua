@@ -38,6 +38,7 @@ end
 
 -- With the given statistics.
 local function batch_eval(g, x, weight, bias, mean, var, eps)
+  if util.contains(x.shape, 0) then return x end -- ONNX takes no operand of rank 1, which PyTorch lets pass when empty
   local dtype = (weight or bias or mean).dtype
   return g.BatchNormalization(x, weight or g.ones(mean.shape, dtype), bias or g.zeros(mean.shape, dtype), mean, var,
                               { epsilon = eps })

@@ -7,7 +7,7 @@ local LONGEST = 64
 
 local function first(n) return infer.content(n, 1) end
 
-infer.registry:content({ "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten" }, first)
+infer.registry:content({ "Identity", "Reshape", "Squeeze", "Unsqueeze" }, first)
 
 infer.registry:content({ "Cast", "CastLike" }, first)
 

@@ -3,7 +3,7 @@
 local core = require("t2o.core")
 local infer = require("t2o.infer")
 
--- The number that a scalar input holds, an unknown size where it is not constant; the default where absent.
+-- The number that a scalar input holds, or an unknown size; the default where the input is absent.
 local function scalar(n, i, default)
   if not n.inputs[i] then return default end
   return (infer.content(n, i) or {})[1] or core.fresh()

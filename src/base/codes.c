@@ -15,7 +15,8 @@ static const code codes[] = {
       "The graph that the rules built is not valid ONNX at the requested opset. A rule's own mistake is reported\n"
       "as E0603 with its line; this code means the fault arose later. Try another --opset, and report the model." },
     { "E0103", "a test row of a rule failed",
-      "`t2o rules test FILE` compares what rules build with what the rows of the file say; the differences are printed." },
+      "`t2o rules test FILE` compares what rules build with what the rows of the file say; the differences are\n"
+      "printed." },
     { "E0201", "wrong use of the command line",
       "`t2o --help` lists the commands, `t2o COMMAND --help` the options of one." },
     { "E0301", "no rule converts an operator",

@@ -246,6 +246,8 @@ static int l_value_field(lua_State *L)
         lua_pushboolean(L, v->rank >= 0);
     else if (!strcmp(key, "name"))
         lua_pushstring(L, v->name);
+    else if (!strcmp(key, "id"))
+        lua_pushinteger(L, v->id);
     else if (!strcmp(key, "is_constant"))
         lua_pushboolean(L, v->data != NULL);
     else if (!strcmp(key, "kind")) {

@@ -1,0 +1,256 @@
+-- rules/aten/reduce.lua: reductions: sums, means, extremes, norms, variances.
+
+local aten = require("t2o.rules").namespace("aten")
+local types = require("t2o.types")
+local util = require("t2o.util")
+
+-- An ONNX reduction over a list of dims (nil or empty: all of them).
+local function over(g, op, x, dims, keepdim)
+  if x.rank == 0 then
+    if op == "ReduceL1" or op == "ReduceL2" then return g.Abs(x) end
+    return op == "ReduceSumSquare" and g.Mul(x, x) or x
+  end
+  return g[op](x, g.ints(util.dims(dims, x.rank)), { keepdims = keepdim and 1 or 0 })
+end
+
+-- How many elements one result comes from: an integer or a dim.
+local function count_of(x, dims)
+  local n = 1
+  for _, d in ipairs(util.dims(dims, x.rank)) do n = n * x.shape[d + 1] end
+  return n
+end
+
+local function one_dim(d) return d and { d } or nil end
+
+-- Integers add up in int64.
+local function accumulate_type(x, dtype)
+  return dtype or types.is_float(x.dtype) and x.dtype or "int64"
+end
+
+local function as_float(x) return types.is_float(x.dtype) and x or x:to("float32") end
+
+-- ---- sums and means ----
+
+local function total(op)
+  return function(g, a)
+    return over(g, op, a.self:to(accumulate_type(a.self, a.dtype)), a.dim, a.keepdim)
+  end
+end
+
+aten:rule("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", total("ReduceSum"))
+aten:rule("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+          total("ReduceSum"))
+aten:rule("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", total("ReduceProd"))
+aten:rule("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+          function(g, a)
+  return over(g, "ReduceProd", a.self:to(accumulate_type(a.self, a.dtype)), { a.dim }, a.keepdim)
+end)
+
+-- Of no elements the mean is not a number, which runtimes do not agree about.
+local function mean(g, x, dims, keepdim)
+  if util.equal(count_of(x, dims), 0) then return over(g, "ReduceSum", x, dims, keepdim) / g.scalar(0, x) end
+  return over(g, "ReduceMean", x, dims, keepdim)
+end
+
+local function mean_rule(g, a) return mean(g, a.dtype and a.self:to(a.dtype) or a.self, a.dim, a.keepdim) end
+
+aten:rule("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", mean_rule)
+aten:rule("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", mean_rule)
+
+-- x with 0 for what is not a number
+local function without_nan(g, x)
+  return types.is_float(x.dtype) and g.Where(g.IsNaN(x), g.scalar(0, x), x) or x
+end
+
+aten:rule("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+          function(g, a)
+  local x = without_nan(g, a.self)
+  return over(g, "ReduceSum", x:to(accumulate_type(x, a.dtype)), a.dim, a.keepdim)
+end)
+
+aten:rule("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+          function(g, a)
+  local x = a.dtype and a.self:to(a.dtype) or a.self
+  local count = over(g, "ReduceSum", g.Not(g.IsNaN(x)):to(x.dtype), a.dim, a.keepdim)
+  return g.Div(over(g, "ReduceSum", without_nan(g, x), a.dim, a.keepdim), count)
+end)
+
+local function count_nonzero(g, x, dims)
+  return over(g, "ReduceSum", x:to("bool"):to("int64"), dims)
+end
+
+aten:rule("count_nonzero(Tensor self, int? dim=None) -> Tensor", function(g, a)
+  return count_nonzero(g, a.self, one_dim(a.dim))
+end)
+aten:rule("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", function(g, a)
+  return count_nonzero(g, a.self, a.dim)
+end)
+
+-- ---- all and any ----
+
+-- The result is bool but for uint8, which PyTorch keeps. An empty list of dims reduces nothing.
+local function quantifier(invert)
+  return function(g, a)
+    local x = a.self:to("bool")
+    local dims = math.type(a.dim) == "integer" and { a.dim } or a.dim
+    if not (dims and #dims == 0) and x.rank > 0 then
+      local counted = invert and g.Not(x) or x
+      local found = g.Greater(over(g, "ReduceSum", counted:to("int32"), dims, a.keepdim), g.scalar(0, "int32"))
+      x = invert and g.Not(found) or found
+    end
+    return a.self.dtype == "uint8" and x:to("uint8") or x
+  end
+end
+
+for name, fn in pairs { all = quantifier(true), any = quantifier(false) } do
+  aten:rule(name .. "(Tensor self) -> Tensor", fn)
+  aten:rule(name .. ".dim(Tensor self, int dim, bool keepdim=False) -> Tensor", fn)
+  aten:rule(name .. ".dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", fn)
+end
+aten:rule("_is_all_true(Tensor self) -> Tensor", quantifier(true))
+aten:rule("_is_any_true(Tensor self) -> Tensor", quantifier(false))
+
+-- ---- extremes ----
+
+-- bool and 16-bit integers are reduced in a dtype for which ONNX has the reduction.
+local STAND_IN = { bool = "uint8", int16 = "int32", uint16 = "int32" }
+
+local function extreme(g, op, x, dims, keepdim)
+  local y = x:to(STAND_IN[x.dtype] or x.dtype)
+  return over(g, op, y, dims, keepdim):to(x.dtype)
+end
+
+-- What is not a number is the extreme, which runtimes do not see so: beyond every other number then.
+local function comparable(g, op, x)
+  if not types.is_float(x.dtype) then return x:to(STAND_IN[x.dtype] or x.dtype) end
+  local low, high = types.limits(x.dtype)
+  local finite = op == "ArgMax" and g.Min(x, g.scalar(high, x)) or g.Max(x, g.scalar(low, x))
+  return g.Where(g.IsNaN(x), g.scalar(op == "ArgMax" and math.huge or -math.huge, x), finite)
+end
+
+-- Where along a dim the first extreme is; over all of the elements without a dim.
+local function where_extreme(g, op, x, d, keepdim)
+  if x.rank == 0 then return g.const(0, "int64") end
+  x = comparable(g, op, x)
+  local axis = d and util.dim(d, x.rank) or 0
+  local flat = d and x or g.reshape(x, { util.product(x.shape) })
+  local index = g[op](flat, { axis = axis, keepdims = keepdim and d and 1 or 0 })
+  return keepdim and not d and g.reshape(index, util.fill(1, x.rank)) or index
+end
+
+for name, ops in pairs { max = { "ReduceMax", "ArgMax" }, min = { "ReduceMin", "ArgMin" } } do
+  local reduce, arg = ops[1], ops[2]
+  aten:rule("a" .. name .. "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", function(g, a)
+    return extreme(g, reduce, a.self, a.dim, a.keepdim)
+  end)
+  aten:rule(name .. "(Tensor self) -> Tensor", function(g, a) return extreme(g, reduce, a.self) end)
+  aten:rule(name .. ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+            function(g, a)
+    return extreme(g, reduce, a.self, { a.dim }, a.keepdim), where_extreme(g, arg, a.self, a.dim, a.keepdim)
+  end)
+  aten:rule("arg" .. name .. "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", function(g, a)
+    return where_extreme(g, arg, a.self, a.dim, a.keepdim)
+  end)
+end
+
+aten:rule("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", function(g, a)
+  local dims = one_dim(a.dim)
+  return extreme(g, "ReduceMin", a.self, dims, a.keepdim), extreme(g, "ReduceMax", a.self, dims, a.keepdim)
+end)
+
+-- ---- norms ----
+
+local function norm(g, x, p, dims, keepdim)
+  if p == math.huge then return over(g, "ReduceMax", g.Abs(x), dims, keepdim) end
+  if p == -math.huge then return over(g, "ReduceMin", g.Abs(x), dims, keepdim) end
+  if p == 0 then return over(g, "ReduceSum", x:to("bool"):to(x.dtype), dims, keepdim) end
+  if p == 1 then return over(g, "ReduceL1", x, dims, keepdim) end
+  if p == 2 then return over(g, "ReduceL2", x, dims, keepdim) end
+  local powers = g.Pow(g.Abs(x), g.scalar(p, x))
+  return g.Pow(over(g, "ReduceSum", powers, dims, keepdim), g.scalar(1 / p, x))
+end
+
+local function norm_rule(g, a)
+  local p = a.ord or a.p or 2
+  if type(p) ~= "number" then g.decline("a norm of an order that is no number") end
+  return norm(g, as_float(a.dtype and a.self:to(a.dtype) or a.self), p, a.dim, a.keepdim)
+end
+
+aten:rule("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+          .. "ScalarType? dtype=None) -> Tensor", norm_rule)
+aten:rule("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm_rule)
+aten:rule("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", norm_rule)
+aten:rule("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) "
+          .. "-> Tensor", norm_rule)
+aten:rule("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", norm_rule)
+aten:rule("native_norm(Tensor self, Scalar p=2) -> Tensor", norm_rule)
+aten:rule("native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, "
+          .. "ScalarType? dtype) -> Tensor", norm_rule)
+
+aten:rule("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", function(g, a)
+  local dims = {}
+  for d = 0, a.v.rank - 1 do
+    if a.dim == -1 or d ~= util.dim(a.dim, a.v.rank) then dims[#dims + 1] = d end
+  end
+  if #dims == 0 then return g.Abs(a.v) end
+  return norm(g, a.v, a.pow, dims, a.dim ~= -1)
+end)
+
+aten:rule("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", function(g, a)
+  return over(g, "ReduceLogSumExp", as_float(a.self), a.dim, a.keepdim)
+end)
+aten:rule("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", function(g, a)
+  return over(g, "ReduceLogSumExp", as_float(a.self), a.dim, a.keepdim)
+end)
+
+-- ---- variances ----
+
+-- The sum of squares over n - correction, which counts as 0 where it is less.
+local function divisor(g, n, correction, dtype)
+  if math.type(n) == "integer" then return g.scalar(math.max(n - correction, 0), dtype) end
+  if correction == 0 then return g.scalar(n, dtype) end
+  return g.Max(g.Sub(g.scalar(n, dtype), g.scalar(correction, dtype)), g.scalar(0, dtype))
+end
+
+local function variance(g, x, a)
+  local correction = a.correction
+  if correction == nil then correction = (a.unbiased == nil or a.unbiased) and 1 or 0 end
+  local middle = mean(g, x, a.dim, true)
+  local squares = over(g, "ReduceSumSquare", g.Sub(x, middle), a.dim, a.keepdim)
+  return g.Div(squares, divisor(g, count_of(x, a.dim), correction, x.dtype)), middle
+end
+
+local function both_of(g, a, spread)
+  local v = variance(g, a.self, a)
+  return spread(g, v), mean(g, a.self, a.dim, a.keepdim)
+end
+
+local SIGNATURES = {
+  "%s(Tensor self, bool unbiased=True) -> ",
+  "%s.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> ",
+  "%s.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> ",
+}
+
+for name, spread in pairs { var = function(_, v) return v end, std = function(g, v) return g.Sqrt(v) end } do
+  for _, signature in ipairs(SIGNATURES) do
+    aten:rule(signature:format(name) .. "Tensor", function(g, a)
+      return spread(g, (variance(g, a.self, a)))
+    end)
+    aten:rule(signature:format(name .. "_mean") .. "(Tensor, Tensor)", function(g, a)
+      return both_of(g, a, spread)
+    end)
+  end
+end
+
+-- The dims that were broadcast are summed up again.
+aten:rule("sum_to_size(Tensor self, SymInt[] size) -> Tensor", function(g, a)
+  local x, dims = a.self, {}
+  local extra = x.rank - #a.size
+  for i = 1, x.rank do
+    local want = a.size[i - extra]
+    if i <= extra or (util.equal(want, 1) and not util.equal(x.shape[i], 1)) then dims[#dims + 1] = i - 1 end
+  end
+  if #dims == 0 then return x end
+  x = x:to(accumulate_type(x))
+  return g.reshape(g.ReduceSum(x, g.ints(dims), { keepdims = 1 }), a.size)
+end)
