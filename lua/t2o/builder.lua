@@ -16,19 +16,33 @@ function M.current() return current end
 
 -- ---- operators ----
 
+-- Rules in rules/infer know the newest signatures only; a lowering may build in an older one.
+local function like_newest(op, about)
+  local newest = core.operator(op, M.newest)
+  if newest.since == about.since then return true end
+  for name in pairs(newest.attrs) do
+    if not about.attrs[name] then return false end
+  end
+  return #newest.inputs == #about.inputs
+end
+
 local operators = {} -- opset -> op -> what core.operator says
 
 local function about_operator(op)
   local opset = select(3, core.context())
   local list = operators[opset] or {}
   operators[opset] = list
-  if list[op] == nil then list[op] = core.operator(op, opset) or false end
+  if list[op] == nil then
+    local about = core.operator(op, opset)
+    if about then about.like_newest = like_newest(op, about) end
+    list[op] = about or false
+  end
   return list[op] or nil
 end
 
 local function build(op, inputs, attrs, count, about)
   local outputs = core.build(op, inputs, attrs, count)
-  if about then infer.apply(op, inputs, attrs, outputs) end
+  if about and about.like_newest then infer.apply(op, inputs, attrs, outputs) end
   if about and about.variadic_outputs then return outputs end
   return table.unpack(outputs, 1, count)
 end

@@ -72,9 +72,9 @@ function M.lower(node, opset)
     asked[op] = true
     core.load("opset", op)
   end
-  local list = lowerings[op]
-  for _, rule in ipairs(list or {}) do
-    if opset < rule.below and rule.below <= node.opset then
+  local from = node.opset
+  for _, rule in ipairs(lowerings[op] or {}) do
+    if opset < rule.below and rule.below <= from then
       builder.set_current(nil)
       core.set_opset(rule.opset)
       local ok, result = xpcall(function() return table.pack(rule.fn(builder.g, view_of(rule, node))) end, core.on_error)
@@ -114,6 +114,9 @@ function M.attrs(n, changes)
   end
   return out
 end
+
+--- fn() with g in the newest signatures, for a lowering that takes other operators after all.
+M.at_newest = builder.at_newest
 
 --- The integers that a value of rank 0 or 1 holds, where they are known before the run; else nil.
 function M.integers(v)

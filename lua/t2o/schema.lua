@@ -158,6 +158,11 @@ end
 --- Arguments of a node by schema. raw is what core.arguments gives; wrap makes a tensor of a number.
 --- Returns the table of arguments, or nil and what does not fit.
 function M.bind(schema, raw, names, wrap)
+  if raw.self ~= nil and not schema.by_name.self and names[1] == "self" and schema.params[1] then
+    -- in-place forms call it self where the functional one has another name (dropout_, celu_)
+    local first = schema.params[1].name
+    raw[first], names[1] = raw.self, first
+  end
   for _, name in ipairs(names) do
     if name ~= "" and not schema.by_name[name] then
       return nil, string.format("its schema has no argument '%s', which the call gives", name)

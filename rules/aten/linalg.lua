@@ -546,8 +546,8 @@ aten:rule("trace(Tensor self) -> Tensor", function(g, a, n)
   return g.ReduceSum(g.Where(on, x, g.scalar(0, x.dtype)), nil, { keepdims = 0 })
 end)
 
-aten:rule("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", function(g, a)
-  local product = a.x * a.y
+aten:rule("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", function(g, a, n)
+  local product = (a.x * a.y):to(n.outputs[1].dtype)
   return g.ReduceSum(product, g.ints { util.dim(a.dim, product.rank) }, { keepdims = 0 })
 end)
 
@@ -744,6 +744,9 @@ local function rank(g, m, a, out)
   return g.ReduceSum(keep:to("int64"), g.ints { -1 }, { keepdims = 0 })
 end
 
+aten:rule("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", unless_empty(function(g, a, n)
+  return rank(g, a.self, { atol = a.tol, rtol = 0.0, hermitian = a.hermitian }, n.outputs[1])
+end))
 aten:rule("linalg_matrix_rank.atol_rtol_float" .. BOUNDS, unless_empty(function(g, a, n)
   return rank(g, a.self, a, n.outputs[1])
 end))
@@ -758,11 +761,10 @@ local function two_dims(g, dims, rank)
   return util.dim(dims[1], rank), util.dim(dims[2], rank)
 end
 
--- Sums of absolute values along one dim, the largest or smallest of them along the other; nil of none.
+-- Sums of absolute values along one dim, the largest or smallest of them along the other.
 local function sum_norm(g, x, ord, first, second, keepdim)
   local along, over = first, second
   if math.abs(ord) ~= 1 then along, over = second, first end
-  if x:size(over) == 0 then return nil end
   local sums = g.ReduceSum(g.Abs(x), g.ints { along }, { keepdims = 1 })
   local reduce = ord > 0 and g.ReduceMax or g.ReduceMin
   local y = reduce(sums, g.ints { over }, { keepdims = 1 })
@@ -777,12 +779,13 @@ end
 
 local function matrix_norm(g, x, ord, dims, keepdim, shape)
   local first, second = two_dims(g, dims, x.rank)
+  if x:size(first) == 0 or x:size(second) == 0 then return g.zeros(shape, x.dtype) end
   if ord == "fro" then
     local squares = g.ReduceSumSquare(x, g.ints { first, second }, { keepdims = keepdim and 1 or 0 })
     return g.Sqrt(squares)
   end
   if type(ord) == "number" and (math.abs(ord) == 1 or math.abs(ord) == math.huge) then
-    return sum_norm(g, x, ord, first, second, keepdim) or g.zeros(shape, x.dtype)
+    return sum_norm(g, x, ord, first, second, keepdim)
   end
   local last, before = x.rank - 1, x.rank - 2
   local perm = {}
@@ -803,6 +806,13 @@ aten:rule("linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool 
 aten:rule("linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, "
           .. "ScalarType? dtype=None) -> Tensor", matrix_norm_rule)
 
+aten:rule("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", function(g, a, n)
+  return matrix_norm(g, a.self, "nuc", { 0, 1 }, a.keepdim, n.outputs[1].shape)
+end)
+aten:rule("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", function(g, a, n)
+  return matrix_norm(g, a.self, "nuc", a.dim, a.keepdim, n.outputs[1].shape)
+end)
+
 -- Without an order all elements count as one vector; with one, two dims make a matrix.
 local function any_norm(g, a, n)
   local dims = a.dim or util.range(0, a.self.rank - 1)
@@ -819,12 +829,16 @@ aten:rule("linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keep
           .. "ScalarType? dtype=None) -> Tensor", any_norm)
 
 -- How much larger the matrix and its inverse can make a vector.
-aten:rule("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", unless_empty(function(g, a, n)
+local function condition(g, a, n)
   local m, p, shape = a.self, a.p or 2, n.outputs[1].shape
-  if math.abs(p) == 2 then
+  if util.contains(m.shape, 0) then g.decline("the condition of no elements") end
+  if p == 2 or p == -2 then
     local values = singular_values(g, m)
     local top, low = singular_norm(g, values, 2), singular_norm(g, values, -2)
     return p > 0 and top / low or low / top
   end
   return matrix_norm(g, m, p, { -2, -1 }, false, shape) * matrix_norm(g, inverse(g, m), p, { -2, -1 }, false, shape)
-end))
+end
+
+aten:rule("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", unless_empty(condition))
+aten:rule("linalg_cond.p_str(Tensor self, str p) -> Tensor", unless_empty(condition))

@@ -61,18 +61,19 @@ local function float_only(g, v)
   if not util.is_float(v.dtype) then g.decline("random numbers of dtype %s", v.dtype) end
 end
 
+local function gaussian(g, a) return normal(g, a.self.shape, a.self.dtype) * a.std + a.mean end
+
 for schema, fn in pairs {
   ["uniform(Tensor self, float from=0., float to=1., *"] = function(g, a)
     return uniform(g, a.self.shape, a.self.dtype, a.from, a.to)
   end,
-  ["normal_functional(Tensor self, float mean=0., float std=1., *"] = function(g, a)
-    return normal(g, a.self.shape, a.self.dtype) * a.std + a.mean
-  end,
+  ["normal(Tensor self, float mean=0., float std=1., *"] = gaussian,
+  ["normal_functional(Tensor self, float mean=0., float std=1., *"] = gaussian,
   ["exponential(Tensor self, float lambd=1., *"] = function(g, a)
     return g.Log(open_uniform(g, a.self)) * (-1 / a.lambd)
   end,
   ["log_normal(Tensor self, float mean=1., float std=2., *"] = function(g, a)
-    return g.Exp(normal(g, a.self.shape, a.self.dtype) * a.std + a.mean)
+    return g.Exp(gaussian(g, a))
   end,
   ["cauchy(Tensor self, float median=0., float sigma=1., *"] = function(g, a)
     local u = uniform(g, a.self.shape, a.self.dtype)

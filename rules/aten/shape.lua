@@ -442,6 +442,16 @@ local function cut_at(g, x, dim, indices)
   return out
 end
 
+local function cut_at_values(g, x, dim, indices)
+  local out, start = {}, g.ints { 0 }
+  for i = 1, indices:size(0) + 1 do
+    local stop = i <= indices:size(0) and slice(g, indices, 0, i - 1, i) or g.ints { LAST }
+    out[i] = g.Slice(x, start, stop, g.ints { dim })
+    start = stop
+  end
+  return out
+end
+
 aten:rule("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", function(g, a)
   if not util.is_static(a.sections) then return g.decline("a symbolic number of pieces") end
   return sections(g, a.self, util.dim(a.dim, a.self.rank), a.sections)
@@ -453,9 +463,12 @@ aten:rule("tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor t
           .. "int dim=0) -> Tensor(a)[]",
   function(g, a)
     local given, dim = a.tensor_indices_or_sections, util.dim(a.dim, a.self.rank)
-    if not given.is_constant then return g.decline("places to cut at that are only known at run time") end
-    if given.rank == 0 then return sections(g, a.self, dim, given:item()) end
-    return cut_at(g, a.self, dim, given:tolist())
+    if given.is_constant and given.rank == 0 then return sections(g, a.self, dim, given:item()) end
+    if given.is_constant then return cut_at(g, a.self, dim, given:tolist()) end
+    if given.rank == 0 or not util.is_static(given:size(0)) then
+      return g.decline("a number of pieces that is only known at run time")
+    end
+    return cut_at_values(g, a.self, dim, given)
   end)
 
 -- hsplit cuts columns: the second dimension, of a vector its only one.

@@ -130,7 +130,6 @@ opset:lower("Gather(data, indices) {axis=0}", { below = 11 }, function(g, n)
   local list = n.indices.is_constant and lib.integers(n.indices)
   if not list or not is_negative(list) then return end
   local size = n.data:size(util.dim(n.axis, lib.rank(n.data)))
-  if not util.is_static(size) then return g.decline("negative indices into a dim of unknown size") end
   local shifted = g.Where(g.Less(n.indices, g.scalar(0, n.indices)), n.indices + size, n.indices)
   return lib.again(n, { n.data, shifted })
 end)

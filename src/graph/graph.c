@@ -28,11 +28,9 @@ int64_t t2o_tensor_bytes(const t2o_tensor *t)
 bool t2o_tensor_contiguous(const t2o_tensor *t)
 {
     int64_t expected = 1;
-    if (!t->strides)
+    if (!t->strides || t2o_tensor_count(t) == 0)
         return true;
     for (uint32_t i = t->rank; i-- > 0;) {
-        if (t->dims[i] == 0)
-            return true;
         if (t->dims[i] != 1 && t->strides[i] != expected)
             return false;
         expected *= t->dims[i];

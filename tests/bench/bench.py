@@ -7,12 +7,11 @@
 import argparse
 import os
 import pathlib
-import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import archive
 
@@ -20,17 +19,24 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 T2O = os.environ.get("T2O", str(ROOT / "build" / "t2o"))
 
 
+# The peak memory of a process counts that of the one it was forked from: a small interpreter starts what is measured.
+MEASURE = """
+import os, sys, time
+start = time.perf_counter()
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(time.perf_counter() - start, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status))
+"""
+
+
 def run(command):
     """(seconds, peak memory in bytes) of one process."""
-    start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = child.stderr.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - start
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: {said.decode()}")
-    return seconds, usage.ru_maxrss * 1024
+    command = [shutil.which(str(command[0])), *map(str, command[1:])]
+    done = subprocess.run([sys.executable, "-S", "-E", "-c", MEASURE, *command], capture_output=True, text=True)
+    seconds, peak, code = done.stdout.split()
+    if code != "0":
+        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    return float(seconds), int(peak)
 
 
 def alternate(runs, *commands):
@@ -52,7 +58,6 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--runs", type=int, default=15)
     a = p.parse_args()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:
         d = pathlib.Path(folder)
         archive.resnet18(d / "resnet18.pt2")

@@ -86,8 +86,7 @@ static const struct { double value; uint16_t half, bfloat; } rounding_rows[] = {
     { -(1 + 0x1p-11 + 0x1p-40), 0xbc01, 0xbf80 },
     { 1 + 0x1p-8, 0x3c04, 0x3f80 },                /* a tie in bfloat16 */
     { 1 + 3 * 0x1p-8, 0x3c0c, 0x3f82 },
-    { 2047.0 / 2048 + 0x1p-12, 0x3bff, 0x3f80 },   /* 0.9997..: odd mantissa */
-    { 2047.5 / 2048, 0x3c00 - 1 + 0, 0x3f80 },
+    { 1 - 0x1p-12, 0x3c00, 0x3f80 },               /* a tie that carries into the exponent */
     { 0x1p-14, 0x0400, 0x3880 },                   /* the smallest normal half */
     { 0x1p-14 - 0x1p-25, 0x0400, 0x3880 },         /* a tie between the largest subnormal and it */
     { 0x1p-14 - 0x1p-24, 0x03ff, 0x3880 },

@@ -1,0 +1,296 @@
+-- rules/aten/resize.lua: interpolation to other sizes.
+
+local aten = require("t2o.rules").namespace("aten")
+local util = require("t2o.util")
+
+local function single(x) return (string.unpack("<f", string.pack("<f", x))) end
+
+-- An axis to resize: { dim, have, want, scale }; scale is the factor that was given, nil where it follows from the sizes.
+
+local function axes_of(x, want, scales)
+  local axes, m = {}, #want
+  for i = 1, m do
+    local scale = scales and scales[i] or nil
+    if scale and scale <= 0 then scale = nil end
+    axes[i] = { dim = x.rank - m + i - 1, have = x:size(i - m - 1), want = want[i], scale = scale }
+  end
+  return axes
+end
+
+local function is_fixed(axis) return util.is_static(axis.have) and util.is_static(axis.want) end
+
+-- Whether the factor says just what the sizes say.
+local function follows(axis)
+  return not axis.scale or is_fixed(axis) and axis.have * axis.scale == axis.want
+end
+
+-- Whether have * scale, computed in single precision, is the wanted size: where a runtime is given factors.
+local function reaches(axis)
+  local s = axis.scale
+  if not s or single(s) ~= s and not is_fixed(axis) then return false end
+  if is_fixed(axis) then return math.floor(single(axis.have * single(s))) == axis.want end
+  return s == 1 / math.floor(1 / s) or s * 16 == math.floor(s * 16)
+end
+
+local function all(axes, test)
+  for _, axis in ipairs(axes) do
+    if not test(axis) then return false end
+  end
+  return true
+end
+
+-- ---- in one operator ----
+
+-- Resize with sizes or factors for the axes; nil where neither is what PyTorch computes with.
+local function operator(g, x, axes, attrs, ignores_scale)
+  local dims, sizes, scales = {}, {}, {}
+  for i, axis in ipairs(axes) do dims[i], sizes[i], scales[i] = axis.dim, axis.want, axis.scale end
+  attrs.axes = dims
+  if ignores_scale or all(axes, follows) then return g.Resize(x, nil, nil, g.ints(sizes), attrs) end
+  if all(axes, reaches) then return g.Resize(x, nil, g.const(scales, "float32"), attrs) end
+end
+
+-- ---- step by step: where elements come from is computed, and they are gathered along each axis ----
+
+-- The distance of two results in the input, as a value of a float dtype.
+local function ratio(g, axis, dtype, align)
+  if align then
+    if util.equal(axis.want, 1) then return g.scalar(0.0, dtype) end
+    return g.scalar(axis.have - 1, dtype) / g.scalar(axis.want - 1, dtype)
+  end
+  if axis.scale then return g.scalar(1 / axis.scale, dtype) end
+  return g.scalar(axis.have, dtype) / g.scalar(axis.want, dtype)
+end
+
+-- Where each result stands in the input, as floats of the axis' length.
+local function positions(g, axis, dtype, align)
+  local i, step = util.arange(g, axis.want):to(dtype), ratio(g, axis, dtype, align)
+  if align then return i * step end
+  return (i + 0.5) * step - 0.5
+end
+
+local function clipped(g, index, axis)
+  local zero = g.scalar(0, "int64")
+  return g.Min(g.Max(index, zero), g.scalar(axis.have - 1, "int64"))
+end
+
+-- The sum of the elements at these indices with these weights; both of the axis' length.
+local function weighted(g, x, axis, terms)
+  local shape, y = util.fill(1, x.rank - axis.dim), nil
+  shape[1] = axis.want
+  for _, term in ipairs(terms) do
+    local part = g.Gather(x, clipped(g, term.index, axis), { axis = axis.dim }) * g.reshape(term.weight, shape)
+    y = y and y + part or part
+  end
+  return y
+end
+
+local function linear_terms(g, axis, dtype, align)
+  local at = g.Max(positions(g, axis, dtype, align), g.scalar(0.0, dtype))
+  local floor = g.Floor(at)
+  local t, index = at - floor, floor:to("int64")
+  return { { index = index, weight = 1.0 - t }, { index = index + g.scalar(1, "int64"), weight = t } }
+end
+
+local CUBIC = -0.75
+
+local function cubic_terms(g, axis, dtype, align)
+  local at = positions(g, axis, dtype, align)
+  local floor = g.Floor(at)
+  local t, index = at - floor, floor:to("int64")
+  local function near(d) return ((CUBIC + 2.0) * d - (CUBIC + 3.0)) * d * d + 1.0 end
+  local function far(d) return ((CUBIC * d - 5.0 * CUBIC) * d + 8.0 * CUBIC) * d - 4.0 * CUBIC end
+  local weights = { far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t) }
+  local terms = {}
+  for k, weight in ipairs(weights) do
+    terms[k] = { index = index + g.scalar(k - 2, "int64"), weight = weight }
+  end
+  return terms
+end
+
+local function step_by_step(g, x, axes, terms, align)
+  local dtype, work = x.dtype, x.dtype == "float64" and "float64" or "float32"
+  local y = x:to(work)
+  for _, axis in ipairs(axes) do
+    if not (util.equal(axis.have, axis.want) and follows(axis)) then
+      y = weighted(g, y, axis, terms(g, axis, work, align))
+    end
+  end
+  return y:to(dtype)
+end
+
+-- ---- nearest ----
+
+-- A result's place in the input (0-based): PyTorch's, and ONNX's with exact and with single precision.
+local function nearest_places(axis, exact, i)
+  local shift = exact and 0.5 or 0.0
+  local step = axis.scale and single(1 / axis.scale) or single(axis.have / axis.want)
+  local torch = math.floor(single((i + shift) * step))
+  local factor = axis.scale and not follows(axis) and axis.scale or axis.want / axis.have
+  local real = math.floor((i + shift) / factor)
+  local float = math.floor(single(single((i + shift) / single(factor)) - shift) + shift)
+  local last = axis.have - 1
+  return math.min(torch, last), math.min(real, last), math.max(0, math.min(float, last))
+end
+
+-- Whether ONNX's rounding gives PyTorch's elements.
+local function rounds_alike(exact)
+  return function(axis)
+    if not is_fixed(axis) then return axis.scale ~= nil and axis.scale == math.floor(axis.scale) end
+    for i = 0, axis.want - 1 do
+      local torch, real, float = nearest_places(axis, exact, i)
+      if torch ~= real or torch ~= float then return false end
+    end
+    return true
+  end
+end
+
+local function nearest_index(g, axis, exact)
+  if is_fixed(axis) and axis.want > 0 then
+    local list = {}
+    for i = 0, axis.want - 1 do list[i + 1] = nearest_places(axis, exact, i) end
+    return g.const(list, "int64")
+  end
+  local i = util.arange(g, axis.want):to("float32")
+  local at = g.Floor((exact and i + 0.5 or i) * ratio(g, axis, "float32"))
+  return clipped(g, at:to("int64"), axis)
+end
+
+local RESIZABLE = { float16 = true, bfloat16 = true, float32 = true, uint8 = true }
+
+local function nearest(g, x, axes, exact)
+  if RESIZABLE[x.dtype] and all(axes, rounds_alike(exact)) then
+    local y = operator(g, x, axes, exact and { mode = "nearest", nearest_mode = "round_prefer_ceil" }
+                       or { mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor" })
+    if y then return y end
+  end
+  for _, axis in ipairs(axes) do
+    if not (util.equal(axis.have, axis.want) and follows(axis)) then
+      x = g.Gather(x, nearest_index(g, axis, exact), { axis = axis.dim })
+    end
+  end
+  return x
+end
+
+-- ---- linear and cubic ----
+
+local function smooth(mode, terms)
+  return function(g, x, axes, align)
+    if not util.is_float(x.dtype) then g.decline("%s interpolation of %s", mode, x.dtype) end
+    local how = align and "align_corners" or "half_pixel"
+    local attrs = { mode = mode, coordinate_transformation_mode = how, cubic_coeff_a = mode == "cubic" and CUBIC or nil }
+    return RESIZABLE[x.dtype] and operator(g, x, axes, attrs, align) or step_by_step(g, x, axes, terms, align)
+  end
+end
+
+-- ---- with antialiasing: windows that widen with the step, so that nothing is skipped ----
+
+local function triangle(d) return math.max(0.0, 1.0 - math.abs(d)) end
+
+local function sharp_cubic(d) -- with the coefficient -0.5
+  d = math.abs(d)
+  if d < 1 then return (1.5 * d - 2.5) * d * d + 1.0 end
+  return d < 2 and ((-0.5 * d + 2.5) * d - 4.0) * d + 2.0 or 0.0
+end
+
+local function step_of(axis, align)
+  if align then return axis.want > 1 and (axis.have - 1) / (axis.want - 1) or 0.0 end
+  return axis.scale and 1 / axis.scale or axis.have / axis.want
+end
+
+-- Which elements each result is made of, and their weights: lists of want rows, as long as the longest.
+local function filter_rows(axis, align, filter, reach)
+  local step = step_of(axis, align)
+  local wide = math.max(step, 1.0)
+  local firsts, rows, longest = {}, {}, 0
+  for i = 1, axis.want do
+    local centre, row, sum = step * (i - 0.5), {}, 0.0
+    local first = math.max(math.floor(centre - reach * wide + 0.5), 0)
+    for k = first, math.min(math.floor(centre + reach * wide + 0.5), axis.have) - 1 do
+      row[#row + 1] = filter((k - centre + 0.5) / wide)
+      sum = sum + row[#row]
+    end
+    for k = 1, #row do row[k] = row[k] / sum end
+    firsts[i], rows[i], longest = first, row, math.max(longest, #row)
+  end
+  local places = {}
+  for i, row in ipairs(rows) do
+    places[i] = {}
+    for k = 1, longest do
+      places[i][k], row[k] = math.min(firsts[i] + k - 1, axis.have - 1), row[k] or 0.0
+    end
+  end
+  return places, rows
+end
+
+local function filtered(g, x, axis, align, filter, reach)
+  local places, weights = filter_rows(axis, align, filter, reach)
+  local shape = { axis.want, #places[1], table.unpack(util.fill(1, x.rank - axis.dim - 1)) }
+  local parts = g.Gather(x, g.const(places, "int64"), { axis = axis.dim })
+  return g.ReduceSum(parts * g.reshape(g.const(weights, x.dtype), shape), g.ints { axis.dim + 1 }, { keepdims = 0 })
+end
+
+local function antialiased(mode, filter, reach)
+  return function(g, x, axes, align)
+    if not util.is_float(x.dtype) then g.decline("%s interpolation of %s", mode, x.dtype) end
+    if RESIZABLE[x.dtype] and not align and g.opset >= 18 then
+      local attrs = { mode = mode, antialias = 1, exclude_outside = 1,
+                      cubic_coeff_a = mode == "cubic" and -0.5 or nil }
+      local y = operator(g, x, axes, attrs)
+      if y then return y end
+    end
+    if not all(axes, is_fixed) then g.decline("antialiased interpolation of a dynamic size by this factor") end
+    local y = x:to(x.dtype == "float64" and "float64" or "float32")
+    for _, axis in ipairs(axes) do y = filtered(g, y, axis, align, filter, reach) end
+    return y:to(x.dtype)
+  end
+end
+
+-- ---- the rules ----
+
+local function same_size(axes, align)
+  return all(axes, function(axis) return util.equal(axis.have, axis.want) and (align or follows(axis)) end)
+end
+
+local function resize(g, x, want, scales, kind, align)
+  local axes = axes_of(x, want, scales)
+  return same_size(axes, align) and x or kind(g, x, axes, align)
+end
+
+local function of_vec(kind, m)
+  return function(g, a, n)
+    local want = a.output_size or { table.unpack(n.outputs[1].shape, 3) }
+    return resize(g, a.input, want, not a.output_size and a.scale_factors or nil, kind, a.align_corners)
+  end
+end
+
+local SCALES = { { "scales" }, { "scales_h", "scales_w" }, { "scales_d", "scales_h", "scales_w" } }
+
+local function of_default(kind, m)
+  return function(g, a)
+    local scales = {}
+    for i, name in ipairs(SCALES[m]) do scales[i] = a[name] or false end
+    return resize(g, a.self, a.output_size, scales, kind, a.align_corners)
+  end
+end
+
+local function register(name, m, kind, align)
+  local corners = align and "bool align_corners, " or ""
+  local scales = {}
+  for i, scale in ipairs(SCALES[m]) do scales[i] = "float? " .. scale .. "=None" end
+  aten:rule(string.format("%s(Tensor self, SymInt[%d] output_size, %s%s) -> Tensor", name, m, corners,
+                          table.concat(scales, ", ")), of_default(kind, m))
+  aten:rule(string.format("%s.vec(Tensor input, SymInt[]? output_size, %sfloat[]? scale_factors) -> Tensor", name,
+                          corners), of_vec(kind, m))
+end
+
+for m = 1, 3 do
+  register("upsample_nearest" .. m .. "d", m, function(g, x, axes) return nearest(g, x, axes, false) end)
+  register("_upsample_nearest_exact" .. m .. "d", m, function(g, x, axes) return nearest(g, x, axes, true) end)
+end
+register("upsample_linear1d", 1, smooth("linear", linear_terms), true)
+register("upsample_bilinear2d", 2, smooth("linear", linear_terms), true)
+register("upsample_trilinear3d", 3, smooth("linear", linear_terms), true)
+register("upsample_bicubic2d", 2, smooth("cubic", cubic_terms), true)
+register("_upsample_bilinear2d_aa", 2, antialiased("linear", triangle, 1), true)
+register("_upsample_bicubic2d_aa", 2, antialiased("cubic", sharp_cubic, 2), true)
