@@ -115,8 +115,8 @@ lint: $(BUILD)/t2o
 models: $(BUILD)/t2o
 	sh tests/torch/run.sh
 
-bench: $(BUILD)/t2o
-	$(PYTHON) tests/bench/bench.py
+bench: $(BUILD)/t2o venv
+	$(VENV)/bin/python tests/bench/bench.py
 
 fuzz: asan
 	sh tests/fuzz/run.sh

@@ -20,8 +20,8 @@ function M.current() return current end
 local function like_newest(op, about)
   local newest = core.operator(op, M.newest)
   if newest.since == about.since then return true end
-  for name in pairs(newest.attrs) do
-    if not about.attrs[name] then return false end
+  for name in pairs(about.attrs) do
+    if not newest.attrs[name] then return false end -- it became an input
   end
   return #newest.inputs == #about.inputs
 end
@@ -233,8 +233,28 @@ local function number_value(d)
   return M.dim_value(d)
 end
 
+local FLOAT_OPS = { add = "Add", mul = "Mul", FloatTrueDiv = "Div", IntTrueDiv = "Div", FloatPow = "Pow" }
+local TO_INT = { TruncToInt = false, FloorToInt = "Floor", CeilToInt = "Ceil", RoundToInt = "Round" }
+
+-- What PyTorch computes in double precision on the way to a size, as 1.5*ToFloat(n) in TruncToInt(1.5*ToFloat(n)).
+local function float_value(d)
+  if math.type(d) == "integer" then return core.constant("float64", { 1 }, { d + 0.0 }) end
+  local number = d.name == "Float" and d.kind == "call" and tonumber(d.args[1].name)
+  if number then return core.constant("float64", { 1 }, { number + 0.0 }) end
+  local op = FLOAT_OPS[d.kind] or d.kind == "call" and FLOAT_OPS[d.name]
+  if not op then return M.cast(number_value(d.name == "ToFloat" and d.args[1] or d), "float64") end
+  local pieces = {}
+  for i, x in ipairs(d.args) do pieces[i] = float_value(x) end
+  return add_all(pieces, op)
+end
+
 local function compute(d)
   if d.kind == "symbol" then return symbol_value(d) end
+  local rounding = TO_INT[d.name]
+  if d.kind == "call" and rounding ~= nil then
+    local x = float_value(d.args[1])
+    return M.cast(rounding and g[rounding](x) or x, "int64")
+  end
   local pieces = {}
   for i, x in ipairs(d.args) do pieces[i] = number_value(x) end
   if d.kind == "add" then return add_all(pieces, "Add") end

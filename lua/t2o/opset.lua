@@ -145,7 +145,7 @@ function M.computed_in(g, n, dtype, from)
   from = from or n.inputs[1].dtype
   for i = 1, n.inputs.n do
     local v = n.inputs[i]
-    inputs[i] = v and v.dtype == from and g.Cast(v, { to = dtype }) or v
+    inputs[i] = v and v.dtype == from and builder.cast(v, dtype) or v
   end
   local out = core.build(n.op, inputs, n.attrs, n.outputs.n)
   for i, v in ipairs(out) do

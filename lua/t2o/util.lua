@@ -154,6 +154,42 @@ function M.window_positions(g, count, kernel, stride, dilation)
   return g.const(rows, "int64")
 end
 
+--- Where of two values of one dtype; for dtypes that the operator is seldom there for, in another form.
+function M.where(g, condition, x, y)
+  if x.dtype == "bool" then return g.Or(g.And(condition, x), g.And(g.Not(condition), y)) end
+  if x.dtype == "int16" or x.dtype == "uint16" then
+    return g.Where(condition, x:to("int32"), y:to("int32")):to(x.dtype)
+  end
+  return g.Where(condition, x, y)
+end
+
+--- A polynomial in x, its coefficients from the lowest power on.
+function M.polynomial(g, x, c)
+  local y = g.scalar(c[#c], x)
+  for i = #c - 1, 1, -1 do y = g.Add(g.Mul(y, x), g.scalar(c[i], x)) end
+  return y
+end
+
+--- A Chebyshev series at y in [-1, 1], by Clenshaw's recurrence; in single precision without the terms that do not count.
+function M.chebyshev(g, y, c)
+  local n = #c
+  while y.dtype ~= "float64" and n > 2 and math.abs(c[n]) < 1e-9 * math.abs(c[1]) do n = n - 1 end
+  local twice, before, b = g.Add(y, y), nil, g.scalar(c[n], y)
+  for i = n - 1, 2, -1 do
+    local product = g.Mul(twice, b)
+    before, b = b, g.Add(before and g.Sub(product, before) or product, g.scalar(c[i], y))
+  end
+  local last = g.Mul(y, b)
+  return g.Add(before and g.Sub(last, before) or last, g.scalar(c[1], y))
+end
+
+--- fn(g, x) for x of float32 or float64: integers and narrower floats compute in float32.
+function M.in_single(x, fn, g)
+  if x.dtype == "float32" or x.dtype == "float64" then return fn(g, x) end
+  local y = fn(g, x:to("float32"))
+  return types.is_float(x.dtype) and y:to(x.dtype) or y
+end
+
 M.is_float = types.is_float
 M.is_int = types.is_int
 M.result_type = types.result_type

@@ -38,7 +38,9 @@ aten:rule("hardsigmoid(Tensor self) -> Tensor", function(g, a)
   return g.HardSigmoid(a.self, { alpha = 1 / 6, beta = 0.5 })
 end)
 
-aten:rule("hardswish(Tensor self) -> Tensor", double, function(g, a) return a.self * sixth(g, a.self) end)
+aten:rule("hardswish(Tensor self) -> Tensor", double, function(g, a)
+  return a.self * sixth(g, a.self)
+end)
 aten:rule("hardswish(Tensor self) -> Tensor", function(g, a) return g.HardSwish(a.self) end)
 
 local function leaky(g, x, slope)
@@ -56,9 +58,11 @@ local function rrelu(g, a)
   return leaky(g, a.self, (a.lower + a.upper) / 2)
 end
 
-aten:rule("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
+aten:rule("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
+          .. "bool training=False, "
           .. "Generator? generator=None) -> Tensor", rrelu)
-aten:rule("rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
+aten:rule("rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, "
+          .. "Scalar upper=0.33333333333333331, "
           .. "bool training=False, Generator? generator=None) -> Tensor", rrelu)
 
 -- One slope for all, or one for each channel, which is the second dim.
@@ -106,7 +110,8 @@ local function exponential(g, x, alpha, scale, input_scale)
   return g.Where(positive(g, x), x * scale, below)
 end
 
-aten:rule("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", function(g, a)
+aten:rule("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) "
+          .. "-> Tensor", function(g, a)
   if a.scale == 1 and a.input_scale == 1 and not is_double(a) then
     return g.Elu(a.self, { alpha = a.alpha })
   end
@@ -147,14 +152,17 @@ aten:rule("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", 
   return -softplus(g, -a.self), g.Exp(-g.Abs(a.self))
 end)
 
-aten:rule("mish(Tensor self) -> Tensor", function(g, a) return a.self * g.Tanh(softplus(g, a.self)) end)
+aten:rule("mish(Tensor self) -> Tensor", function(g, a)
+  return a.self * g.Tanh(softplus(g, a.self))
+end)
 
 -- ---- gated ----
 
 aten:rule("silu(Tensor self) -> Tensor", function(g, a) return a.self * g.Sigmoid(a.self) end)
 
 aten:rule("glu(Tensor self, int dim=-1) -> Tensor", function(g, a)
-  local parts = g.Split(a.self, nil, { axis = util.dim(a.dim, a.self.rank), num_outputs = 2, outputs = 2 })
+  local axis = util.dim(a.dim, a.self.rank)
+  local parts = g.Split(a.self, nil, { axis = axis, num_outputs = 2, outputs = 2 })
   return parts[1] * g.Sigmoid(parts[2])
 end)
 

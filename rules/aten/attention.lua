@@ -1,7 +1,7 @@
 -- rules/aten/attention.lua: scaled dot product attention and what is made of it.
 --
--- Written as products and a softmax: ONNX Attention is too new for most runtimes, and differs on rows without any
--- key to look at, for which PyTorch gives zeros.
+-- Written as products and a softmax: ONNX Attention is too new for most runtimes, and differs on
+-- rows without any key to look at, for which PyTorch gives zeros.
 
 local aten = require("t2o.rules").namespace("aten")
 local util = require("t2o.util")
@@ -55,7 +55,8 @@ local function masked_scores(g, a, q, k)
   return g.Add(scores, mask), g.Equal(mask, low)
 end
 
--- A row that is shut out altogether is NaN after Softmax and 0 in PyTorch; the others are 0 there already.
+-- A row that is shut out altogether is NaN after Softmax and 0 in PyTorch; the others are 0 there
+-- already.
 local function weights(g, scores, shut)
   local w = g.Softmax(scores, { axis = -1 })
   return shut and g.Where(shut, g.scalar(0, w.dtype), w) or w
@@ -72,12 +73,16 @@ local function attention(g, a)
   return g.MatMul(w, v), w, scores
 end
 
-aten:rule("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-          .. "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+aten:rule("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
+          .. "Tensor? attn_mask=None, "
+          .. "float dropout_p=0., bool is_causal=False, *, float? scale=None, "
+          .. "bool enable_gqa=False) -> Tensor",
   function(g, a) return (attention(g, a)) end)
 
-aten:rule("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-          .. "float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
+aten:rule("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, "
+          .. "Tensor? attn_mask=None, "
+          .. "float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, "
+          .. "float? scale=None, "
           .. "bool enable_gqa=False) -> (Tensor, Tensor)",
   function(g, a)
     local y, w = attention(g, a)
@@ -85,7 +90,8 @@ aten:rule("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor v
   end)
 
 aten:rule("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, "
-          .. "float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) "
+          .. "float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, "
+          .. "float? scale=None) "
           .. "-> (Tensor output, Tensor logsumexp)",
   function(g, a, n)
     local y, _, scores = attention(g, a)

@@ -4,6 +4,8 @@ local aten = require("t2o.rules").namespace("aten")
 local types = require("t2o.types")
 local util = require("t2o.util")
 
+local function is_empty(x) return util.equal(util.product(x.shape), 0) end
+
 -- ---- running sums and products ----
 
 -- ONNX adds up 32 and 64 bits only; of narrower integers the low bits are the same.
@@ -14,7 +16,7 @@ local function running(op)
     local x = a.self
     local dtype = a.dtype or types.is_float(x.dtype) and x.dtype or "int64"
     x = x:to(dtype):to(NARROW[dtype] or dtype)
-    if x.rank > 0 then x = g[op](x, g.const(util.dim(a.dim, x.rank), "int64")) end
+    if x.rank > 0 and not is_empty(x) then x = g[op](x, g.const(util.dim(a.dim, x.rank), "int64")) end
     return x:to(dtype)
   end
 end
@@ -51,7 +53,7 @@ end
 
 local function log_cumulative(g, a)
   local x = types.is_float(a.self.dtype) and a.self or a.self:to("float32")
-  if x.rank == 0 then return x end
+  if x.rank == 0 or is_empty(x) then return x end
   local axis = util.dim(a.dim, x.rank)
   local start = g.expand(g.scalar(-math.huge, x), shape_without(x, axis))
   local one = g.scalar(1, x)
@@ -73,8 +75,8 @@ local function extremes(op)
     local dtype = a.self.dtype
     local x = a.self:to(STAND_IN[dtype] or dtype)
     if x.rank == 0 then return a.self, g.const(0, "int64") end
+    if is_empty(x) then return a.self, g.expand(g.const(0, "int64"), x.shape) end
     local axis = util.dim(a.dim, x.rank)
-    if util.equal(x.shape[axis + 1], 0) then return a.self, g.expand(g.const(0, "int64"), x.shape) end
     local first = g.Gather(x, g.const(0, "int64"), { axis = axis })
     local nowhere = g.expand(g.const(0, "int64"), first.shape)
     local values, indices = along(g, x, axis, { first, nowhere, nowhere }, function(best, at, here, y)

@@ -19,6 +19,7 @@ aten:rule("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor
   return g.Identity(a.input), g.full(a.input.shape, true, "bool")
 end)
 
-aten:rule("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", function(_, a)
+aten:rule("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) "
+          .. "-> Tensor", function(_, a)
   return a.grad_output * a.mask * a.scale
 end)

@@ -17,7 +17,8 @@ local function einsum(g, equation, tensors)
   return g.Einsum(table.unpack(inputs)):to(dtype)
 end
 
--- Without "->" the result has what "..." stands for, then the letters that occur once, in the order of their codes.
+-- Without "->" the result has what "..." stands for, then the letters that occur once, in the order
+-- of their codes.
 local function with_result(equation)
   if equation:find("->", 1, true) then return equation end
   local count, letters = {}, {}
@@ -74,7 +75,8 @@ aten:rule("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
   return einsum(g, equation, tensors)
 end)
 
-aten:rule("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function(g, a)
+aten:rule("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) "
+          .. "-> Tensor", function(g, a)
   local x, y = a.self, a.other
   if x.rank + y.rank > 52 then g.decline("more dims than letters") end
   local left, right, summed, result = {}, {}, {}, {}

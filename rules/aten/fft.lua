@@ -5,7 +5,8 @@
 local aten = require("t2o.rules").namespace("aten")
 local util = require("t2o.util")
 
-local FACTORY = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
+local FACTORY = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+  .. "bool? pin_memory=None) -> Tensor"
 
 -- ---- frequencies and shifts ----
 
@@ -22,7 +23,9 @@ aten:rule("fft_fftfreq(int n, float d=1." .. FACTORY, frequencies(function(n)
   for k = -(n // 2), -1 do list[#list + 1] = k end
   return list
 end))
-aten:rule("fft_rfftfreq(int n, float d=1." .. FACTORY, frequencies(function(n) return util.range(0, n // 2) end))
+aten:rule("fft_rfftfreq(int n, float d=1." .. FACTORY, frequencies(function(n)
+  return util.range(0, n // 2)
+end))
 
 -- Cuts each dim in two and swaps the parts.
 local function shift(g, x, dims, size_of_first)
@@ -49,7 +52,9 @@ local function waves(g, fn, rows, columns, period, weight, dtype)
   local out = {}
   for k = 0, rows - 1 do
     local line = {}
-    for j = 0, columns - 1 do line[j + 1] = weight(k) * fn(2 * math.pi * ((k * j) % period) / period) end
+    for j = 0, columns - 1 do
+      line[j + 1] = weight(k) * fn(2 * math.pi * ((k * j) % period) / period)
+    end
     out[k + 1] = line
   end
   return g.const(out, dtype)
@@ -88,15 +93,17 @@ end
 -- The dims to transform and the sizes of the result along them.
 local function plan(g, x, sizes, dims)
   if not dims then
-    dims = {}
-    for i = 1, sizes and #sizes or x.rank do dims[i] = x.rank - (sizes and #sizes or x.rank) + i - 1 end
+    local count = sizes and #sizes or x.rank
+    dims = util.range(x.rank - count, x.rank - 1)
   end
   local where, points = {}, {}
   for i, d in ipairs(dims) do
     where[i] = util.dim(d, x.rank)
     local size = x:size(where[i])
     points[i] = sizes and sizes[i] ~= -1 and sizes[i] or (i == #dims and 2 * (size - 1) or size)
-    if not (util.is_static(points[i]) and util.is_static(size)) then g.decline("a transform of dynamic size") end
+    if not (util.is_static(points[i]) and util.is_static(size)) then
+      g.decline("a transform of dynamic size")
+    end
   end
   return where, points
 end
@@ -113,8 +120,8 @@ local function complex_to_real(g, a, n, scale_by)
   return y * scale_by(util.product(points), a.norm or "backward")
 end
 
--- The inverse transforms divide by the number of points unless `norm` says otherwise; hfft goes the other way, and
--- for real input differs in nothing else.
+-- The inverse transforms divide by the number of points unless `norm` says otherwise; hfft goes the
+-- other way, and for real input differs in nothing else.
 local function inverse(points, norm)
   return norm == "backward" and 1 / points or norm == "ortho" and 1 / math.sqrt(points) or 1.0
 end
@@ -124,7 +131,10 @@ end
 
 for name, scale_by in pairs { irfft = inverse, hfft = forward } do
   local function rule(g, a, n) return complex_to_real(g, a, n, scale_by) end
-  aten:rule("fft_" .. name .. "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rule)
-  aten:rule("fft_" .. name .. "2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", rule)
-  aten:rule("fft_" .. name .. "n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rule)
+  local op = "fft_" .. name
+  aten:rule(op .. "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rule)
+  aten:rule(op .. "2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) "
+            .. "-> Tensor", rule)
+  aten:rule(op .. "n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) "
+            .. "-> Tensor", rule)
 end

@@ -1,8 +1,8 @@
 -- rules/aten/linalg.lua: linear algebra: determinants, inverses, factorisations, norms.
 --
--- Eliminations are an ONNX Loop over the columns, for batches of matrices of any size, known or not. Singular values
--- are found by rotations in so many sweeps. Vectors of eigenvalues and singular values, whose signs are free, have no
--- rule.
+-- Eliminations are an ONNX Loop over the columns, for batches of matrices of any size, known or
+-- not. Singular values are found by rotations in so many sweeps. Vectors of eigenvalues and
+-- singular values, whose signs are free, have no rule.
 
 local core = require("t2o.core")
 local aten = require("t2o.rules").namespace("aten")
@@ -38,12 +38,15 @@ end
 
 -- fn(k, states...) gives the next states; k counts from 0. The states keep their dtypes and shapes.
 local function loop(g, count, states, fn)
-  local specs, args = { { "int64", {} }, { "bool", {} } }, { g.scalar(count, "int64"), g.scalar(true, "bool") }
+  local specs = { { "int64", {} }, { "bool", {} } }
+  local args = { g.scalar(count, "int64"), g.scalar(true, "bool") }
   for _, s in ipairs(states) do
     specs[#specs + 1] = { s.dtype, s.shape }
     args[#args + 1] = s
   end
-  local body = g.body("body", specs, function(k, going, ...) return g.Identity(going), fn(k, ...) end)
+  local body = g.body("body", specs, function(k, going, ...)
+    return g.Identity(going), fn(k, ...)
+  end)
   args[#args + 1] = { body = body, outputs = #states }
   local out = g.Loop(table.unpack(args))
   for i, s in ipairs(states) do core.set_shape(out[i], s.shape) end
@@ -78,8 +81,12 @@ local function diagonal_of(g, m, size)
   return g.Slice(d, g.ints { 0 }, g.ints { size }, g.ints { -1 })
 end
 
-local function first_columns(g, m, count) return g.Slice(m, g.ints { 0 }, g.ints { count }, g.ints { -1 }) end
-local function first_rows(g, m, count) return g.Slice(m, g.ints { 0 }, g.ints { count }, g.ints { -2 }) end
+local function first_columns(g, m, count)
+  return g.Slice(m, g.ints { 0 }, g.ints { count }, g.ints { -1 })
+end
+local function first_rows(g, m, count)
+  return g.Slice(m, g.ints { 0 }, g.ints { count }, g.ints { -2 })
+end
 local function columns_from(g, m, first)
   return g.Slice(m, g.ints { first }, g.ints { math.maxinteger }, g.ints { -1 })
 end
@@ -89,8 +96,8 @@ local function upper(g, m, k) return g.Trilu(m, g.scalar(k, "int64"), { upper = 
 
 -- ---- elimination ----
 
--- Brings the row with the largest element of column k, from row k on, to place k. Returns the matrices, the order in
--- which the rows now are, and the place where row k's came from.
+-- Brings the row with the largest element of column k, from row k on, to place k. Returns the
+-- matrices, the order in which the rows now are, and the place where row k's came from.
 local function pivoted(g, m, k)
   local i = range(g, m:size(-2))
   local size = g.Where(g.Less(i, k), g.scalar(-1, m.dtype), g.Abs(column_at(g, m, k)))
@@ -118,7 +125,8 @@ local function solve(g, a, b)
   return x
 end
 
--- The factors in one matrix as LAPACK packs them, the order of the rows, and the places rows came from (from 0).
+-- The factors in one matrix as LAPACK packs them, the order of the rows, and the places rows came
+-- from (from 0).
 local function lu(g, m)
   local rows, count = m:size(-2), util.min(m:size(-2), m:size(-1))
   local batch = batch_of(m)
@@ -164,7 +172,9 @@ local function slogdet(g, m, shape)
   return sign_and_log(g, m)
 end
 
-for schema, name in pairs { ["det(Tensor self) -> Tensor"] = "self", ["linalg_det(Tensor A) -> Tensor"] = "A" } do
+for schema, name in pairs {
+  ["det(Tensor self) -> Tensor"] = "self", ["linalg_det(Tensor A) -> Tensor"] = "A",
+} do
   aten:rule(schema, unless_empty(function(g, a, n) return det(g, a[name], n) end))
 end
 
@@ -172,7 +182,9 @@ for schema, name in pairs {
   ["slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)"] = "self",
   ["linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)"] = "A",
 } do
-  aten:rule(schema, unless_empty(function(g, a, n) return slogdet(g, a[name], n.outputs[1].shape) end))
+  aten:rule(schema, unless_empty(function(g, a, n)
+    return slogdet(g, a[name], n.outputs[1].shape)
+  end))
 end
 
 aten:rule("logdet(Tensor self) -> Tensor", unless_empty(function(g, a, n)
@@ -231,7 +243,9 @@ aten:rule("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
 aten:rule("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
           .. "-> (Tensor result, Tensor info)", function(g, a, n)
   local out = n.outputs[1]
-  if util.contains(out.shape, 0) then return g.zeros(out.shape, out.dtype), no_info(g, n.outputs[2]) end
+  if util.contains(out.shape, 0) then
+    return g.zeros(out.shape, out.dtype), no_info(g, n.outputs[2])
+  end
   return solution(g, a.A, a.B, a.left), singular_info(g, a.A)
 end)
 
@@ -263,14 +277,16 @@ local function triangle(g, m, is_upper, unit)
   return unit and g.Add(t, ones_on_diagonal(g, m:size(-1), m:size(-1), m.dtype)) or t
 end
 
-aten:rule("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) "
+aten:rule("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, "
+          .. "bool unitriangular=False) "
           .. "-> Tensor", unless_empty(function(g, a)
   local t = triangle(g, a.self, a.upper, a.unitriangular)
   if a.left then return solve(g, t, a.B) end
   return matrix_transpose(g, solve(g, matrix_transpose(g, t), matrix_transpose(g, a.B)))
 end))
 
-aten:rule("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
+aten:rule("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, "
+          .. "bool unitriangular=False) "
           .. "-> (Tensor solution, Tensor cloned_coefficient)", function(g, a, n)
   local out = n.outputs
   if util.contains(out[1].shape, 0) then
@@ -302,9 +318,11 @@ local function cholesky_factor(g, a)
   return a.upper and matrix_transpose(g, l) or l
 end
 
-aten:rule("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", unless_empty(cholesky_factor))
+aten:rule("linalg_cholesky(Tensor self, *, bool upper=False) "
+          .. "-> Tensor", unless_empty(cholesky_factor))
 aten:rule("cholesky(Tensor self, bool upper=False) -> Tensor", unless_empty(cholesky_factor))
-aten:rule("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+aten:rule("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) "
+          .. "-> (Tensor L, Tensor info)",
   function(g, a, n)
     if util.contains(a.self.shape, 0) then return g.Identity(a.self), no_info(g, n.outputs[2]) end
     local l = cholesky_factor(g, a)
@@ -319,7 +337,8 @@ local function of_factor(g, f, is_upper)
   return is_upper and g.MatMul(t, f) or g.MatMul(f, t)
 end
 
-aten:rule("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", unless_empty(function(g, a)
+aten:rule("cholesky_solve(Tensor self, Tensor input2, bool upper=False) "
+          .. "-> Tensor", unless_empty(function(g, a)
   local f = triangle(g, a.input2, a.upper)
   local t = matrix_transpose(g, f)
   local first, second = f, t
@@ -343,8 +362,8 @@ end
 local function unpacked(g, packed)
   local rows, columns = packed:size(-2), packed:size(-1)
   local count = util.min(rows, columns)
-  local l = g.Add(lower(g, first_columns(g, packed, count), -1), ones_on_diagonal(g, rows, count, packed.dtype))
-  return l, upper(g, first_rows(g, packed, count), 0)
+  local l = lower(g, first_columns(g, packed, count), -1)
+  return g.Add(l, ones_on_diagonal(g, rows, count, packed.dtype)), upper(g, first_rows(g, packed, count), 0)
 end
 
 local function permutation(g, order, dtype)
@@ -387,7 +406,8 @@ local function order_of(g, pivots, rows)
   end))
 end
 
-aten:rule("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) "
+aten:rule("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, "
+          .. "bool unpack_pivots=True) "
           .. "-> (Tensor P, Tensor L, Tensor U)", unless_empty(function(g, a)
   if not (a.unpack_data and a.unpack_pivots) then g.decline("only a part of the factors") end
   local order = order_of(g, a.LU_pivots, a.LU_data:size(-2))
@@ -401,14 +421,16 @@ local function of_factors(g, packed, pivots)
   return g.MatMul(p, g.MatMul(l, u))
 end
 
-aten:rule("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+aten:rule("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, "
+          .. "bool adjoint=False) -> Tensor",
   unless_empty(function(g, a)
     local m, b = of_factors(g, a.LU, a.pivots), a.B
     if a.adjoint == a.left then m = matrix_transpose(g, m) end
     if a.left then return solve(g, m, b) end
     return matrix_transpose(g, solve(g, m, matrix_transpose(g, b)))
   end))
-aten:rule("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", unless_empty(function(g, a)
+aten:rule("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) "
+          .. "-> Tensor", unless_empty(function(g, a)
   return solve(g, of_factors(g, a.LU_data, a.LU_pivots), a.self)
 end))
 
@@ -423,7 +445,8 @@ end
 -- The product of the reflections whose vectors stand below the diagonal of m, as its first columns.
 local function orthogonal(g, m, tau, columns)
   local rows, count = m:size(-2), tau:size(-1)
-  local start = g.expand(ones_on_diagonal(g, rows, columns, m.dtype), with(batch_of(m), rows, columns))
+  local start = g.expand(ones_on_diagonal(g, rows, columns, m.dtype),
+                         with(batch_of(m), rows, columns))
   return (loop(g, count, { start }, function(step, q)
     local k, i = g.Sub(g.scalar(count - 1, "int64"), step), range(g, rows)
     local v = g.Where(g.Greater(i, k), column_at(g, m, k), g.Equal(i, k):to(m.dtype))
@@ -431,12 +454,14 @@ local function orthogonal(g, m, tau, columns)
   end))
 end
 
-aten:rule("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", unless_empty(function(g, a)
+aten:rule("linalg_householder_product(Tensor input, Tensor tau) "
+          .. "-> Tensor", unless_empty(function(g, a)
   return orthogonal(g, a.input, a.tau, a.input:size(-1))
 end))
 
--- The reflection that leaves only the first, alpha, of alpha and what is below it (the same for all of a batch):
--- the vector behind its leading 1, tau, and what alpha becomes. Nothing below: no reflection.
+-- The reflection that leaves only the first, alpha, of alpha and what is below it (the same for all
+-- of a batch): the vector behind its leading 1, tau, and what alpha becomes. Nothing below: no
+-- reflection.
 local function reflection(g, alpha, below)
   local zero, one = g.scalar(0, alpha.dtype), g.scalar(1, alpha.dtype)
   local squares = g.ReduceSumSquare(below, g.ints { -1 }, { keepdims = 1 })
@@ -462,11 +487,14 @@ local function geqrf(g, m)
     local v = column(g, g.Where(is_top, g.scalar(1, m.dtype), rest))
     local stored = g.Where(is_top, beta, g.Where(g.Greater(i, k), rest, here))
     local after = g.Where(g.Greater(j, k), reflected(g, step, v, column(g, tau)), step)
-    return g.Where(g.Equal(j, k), column(g, stored), after), g.Where(g.Equal(range(g, count), k), tau, list)
+    return g.Where(g.Equal(j, k), column(g, stored), after),
+      g.Where(g.Equal(range(g, count), k), tau, list)
   end)
 end
 
-aten:rule("geqrf(Tensor self) -> (Tensor a, Tensor tau)", unless_empty(function(g, a) return geqrf(g, a.self) end))
+aten:rule("geqrf(Tensor self) -> (Tensor a, Tensor tau)", unless_empty(function(g, a)
+  return geqrf(g, a.self)
+end))
 
 local function qr(g, m, n, complete)
   local packed, tau = geqrf(g, m)
@@ -478,7 +506,8 @@ local function qr(g, m, n, complete)
   return orthogonal(g, vectors, tau, complete and rows or count), r
 end
 
-aten:rule("linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", unless_empty(function(g, a, n)
+aten:rule("linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, "
+          .. "Tensor R)", unless_empty(function(g, a, n)
   if util.contains(a.A.shape, 0) then g.decline("a factorisation of no elements") end
   return qr(g, a.A, n, a.mode == "complete")
 end))
@@ -487,7 +516,8 @@ aten:rule("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", unless_empt
   return qr(g, a.self, n, not a.some)
 end))
 
-aten:rule("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+aten:rule("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, "
+          .. "bool transpose=False) -> Tensor",
   unless_empty(function(g, a)
     local q = orthogonal(g, a.self, a.input2, a.self:size(-2))
     if a.transpose then q = matrix_transpose(g, q) end
@@ -496,7 +526,8 @@ aten:rule("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool
 
 -- ---- exponential ----
 
--- The series of m / 2^s, short enough for its terms to die out, squared s times; each matrix has its s.
+-- The series of m / 2^s, short enough for its terms to die out, squared s times; each matrix has
+-- its s.
 local function matrix_exp(g, a)
   local m, terms = a.self, 18
   local one, zero = identity_like(g, m), g.scalar(0, m.dtype)
@@ -556,7 +587,9 @@ aten:rule("linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", function(g, a,
   local x = a.x:to(n.outputs[1].dtype)
   if x.rank == 0 then x = g.reshape(x, { 1 }) end
   local count = a.N or x:size(-1)
-  if not util.is_static(count) or count > 256 then g.decline("%s powers of a vector", tostring(count)) end
+  if not util.is_static(count) or count > 256 then
+    g.decline("%s powers of a vector", tostring(count))
+  end
   if count == 0 then return g.zeros(n.outputs[1].shape, x.dtype) end
   x = column(g, x)
   local powers = { g.expand(g.scalar(1, x.dtype), x.shape), x }
@@ -589,8 +622,8 @@ aten:rule("matrix_power(Tensor self, int n) -> Tensor", matrix_power)
 
 -- ---- singular values ----
 
--- A tournament of n columns (n even): in each of n - 1 rounds all meet in pairs. The columns of a round, first
--- partners before second ones, and where each column is found in that list.
+-- A tournament of n columns (n even): in each of n - 1 rounds all meet in pairs. The columns of a
+-- round, first partners before second ones, and where each column is found in that list.
 local function rounds(n)
   local order, lists, places = util.range(0, n - 1), {}, {}
   for r = 1, n - 1 do
@@ -616,17 +649,22 @@ local function rotation(g, p, q)
   return cosine, cosine * tangent
 end
 
--- Rotates columns of m until all are orthogonal (Hestenes). Returns these, and the product of the rotations: m times
--- that. A tall matrix of a known number of columns; one of zeros may come behind the last.
+-- Rotates columns of m until all are orthogonal (Hestenes). Returns these, and the product of the
+-- rotations: m times that. A tall matrix of a known number of columns; one of zeros may come behind
+-- the last.
 local SWEEPS = { float32 = 10, float64 = 14 }
 
 local function orthogonalised(g, m)
   local rows, n = m:size(-2), m:size(-1)
-  if not util.is_static(n) or n > 128 then g.decline("singular values of a matrix with %s columns", tostring(n)) end
+  if not util.is_static(n) or n > 128 then
+    g.decline("singular values of a matrix with %s columns", tostring(n))
+  end
   local sweeps = SWEEPS[m.dtype] or g.decline("singular values in %s", m.dtype)
-  local all = g.Concat(m, g.expand(ones_on_diagonal(g, n, n, m.dtype), with(batch_of(m), n, n)), { axis = -2 })
+  local one = g.expand(ones_on_diagonal(g, n, n, m.dtype), with(batch_of(m), n, n))
+  local all = g.Concat(m, one, { axis = -2 })
   if n % 2 == 1 then
-    all = g.Concat(all, g.expand(g.scalar(0, m.dtype), with(batch_of(m), rows + n, 1)), { axis = -1 })
+    local nothing = g.expand(g.scalar(0, m.dtype), with(batch_of(m), rows + n, 1))
+    all = g.Concat(all, nothing, { axis = -1 })
     n = n + 1
   end
   core.set_shape(all, with(batch_of(m), rows + m:size(-1), n))
@@ -643,7 +681,8 @@ local function orthogonalised(g, m)
     return g.Gather(mixed, g.Gather(places, turn, { axis = 0 }), { axis = -1 })
   end)
   local used = first_columns(g, all, m:size(-1))
-  return first_rows(g, used, rows), g.Slice(used, g.ints { rows }, g.ints { math.maxinteger }, g.ints { -2 })
+  return first_rows(g, used, rows),
+    g.Slice(used, g.ints { rows }, g.ints { math.maxinteger }, g.ints { -2 })
 end
 
 local function tall(g, m)
@@ -681,7 +720,8 @@ end
 aten:rule("linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", unless_empty(function(g, a)
   local m = a.self
   local whole = symmetric(g, m, a.UPLO:upper() == "L")
-  local bound = g.ReduceMax(g.ReduceSum(g.Abs(whole), g.ints { -2 }, { keepdims = 1 }), g.ints { -1 }, { keepdims = 1 })
+  local sums = g.ReduceSum(g.Abs(whole), g.ints { -2 }, { keepdims = 1 })
+  local bound = g.ReduceMax(sums, g.ints { -1 }, { keepdims = 1 })
   local shifted = whole + ones_on_diagonal(g, m:size(-1), m:size(-1), m.dtype) * bound
   core.set_shape(shifted, m.shape)
   return sorted(g, singular_values(g, shifted) - g.Squeeze(bound, g.ints { -1 }), false)
@@ -689,13 +729,15 @@ end))
 
 local EPSILON = { float32 = 2.0 ^ -23, float64 = 2.0 ^ -52 }
 
--- Which singular values count: those above both an absolute and a relative bound. Bounds are numbers, or tensors of
--- one for each matrix.
+-- Which singular values count: those above both an absolute and a relative bound. Bounds are
+-- numbers, or tensors of one for each matrix.
 local function counting(g, values, a, size)
   local absolute, relative = a.atol, a.rtol
   if relative == nil then
     local given = absolute ~= nil and not (type(absolute) == "number" and absolute == 0)
-    if given and type(absolute) ~= "number" then g.decline("a relative bound that depends on the absolute one") end
+    if given and type(absolute) ~= "number" then
+      g.decline("a relative bound that depends on the absolute one")
+    end
     relative = given and 0.0 or EPSILON[values.dtype] * size
   end
   local function bound(x)
@@ -726,16 +768,21 @@ local function pseudo_inverse(g, m, a)
   return turned and matrix_transpose(g, y) or y
 end
 
-local BOUNDS = "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor"
+local BOUNDS = "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) "
+  .. "-> Tensor"
 local TENSOR_BOUNDS = ", *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor"
 
 local function pinv(g, a) return pseudo_inverse(g, a.self, a) end
-local function pinv_rcond(g, a) return pseudo_inverse(g, a.self, { rtol = a.rcond, atol = 0.0, hermitian = a.hermitian }) end
+local function pinv_rcond(g, a)
+  return pseudo_inverse(g, a.self, { rtol = a.rcond, atol = 0.0, hermitian = a.hermitian })
+end
 
 aten:rule("linalg_pinv.atol_rtol_float" .. BOUNDS, unless_empty(pinv))
 aten:rule("linalg_pinv.atol_rtol_tensor(Tensor self" .. TENSOR_BOUNDS, unless_empty(pinv))
-aten:rule("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", unless_empty(pinv_rcond))
-aten:rule("pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", unless_empty(pinv_rcond))
+aten:rule("linalg_pinv(Tensor self, float rcond, bool hermitian=False) "
+          .. "-> Tensor", unless_empty(pinv_rcond))
+aten:rule("pinverse(Tensor self, float rcond=1.0000000000000001e-15) "
+          .. "-> Tensor", unless_empty(pinv_rcond))
 
 local function rank(g, m, a, out)
   if m:size(-1) == 0 or m:size(-2) == 0 then return g.zeros(out.shape, out.dtype) end
@@ -744,15 +791,15 @@ local function rank(g, m, a, out)
   return g.ReduceSum(keep:to("int64"), g.ints { -1 }, { keepdims = 0 })
 end
 
-aten:rule("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", unless_empty(function(g, a, n)
+aten:rule("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) "
+          .. "-> Tensor", unless_empty(function(g, a, n)
   return rank(g, a.self, { atol = a.tol, rtol = 0.0, hermitian = a.hermitian }, n.outputs[1])
 end))
 aten:rule("linalg_matrix_rank.atol_rtol_float" .. BOUNDS, unless_empty(function(g, a, n)
   return rank(g, a.self, a, n.outputs[1])
 end))
-aten:rule("linalg_matrix_rank.atol_rtol_tensor(Tensor input" .. TENSOR_BOUNDS, unless_empty(function(g, a, n)
-  return rank(g, a.input, a, n.outputs[1])
-end))
+aten:rule("linalg_matrix_rank.atol_rtol_tensor(Tensor input" .. TENSOR_BOUNDS,
+  unless_empty(function(g, a, n) return rank(g, a.input, a, n.outputs[1]) end))
 
 -- ---- norms ----
 
@@ -772,7 +819,7 @@ local function sum_norm(g, x, ord, first, second, keepdim)
 end
 
 local function singular_norm(g, values, ord)
-  local reduce = ord == "nuc" and g.ReduceSum or ord == 2 and g.ReduceMax or ord == -2 and g.ReduceMin
+  local reduce = ({ nuc = g.ReduceSum, [2] = g.ReduceMax, [-2] = g.ReduceMin })[ord]
   if not reduce then g.decline("a matrix norm of order %s", tostring(ord)) end
   return reduce(values, g.ints { -1 }, { keepdims = 0 })
 end
@@ -781,8 +828,8 @@ local function matrix_norm(g, x, ord, dims, keepdim, shape)
   local first, second = two_dims(g, dims, x.rank)
   if x:size(first) == 0 or x:size(second) == 0 then return g.zeros(shape, x.dtype) end
   if ord == "fro" then
-    local squares = g.ReduceSumSquare(x, g.ints { first, second }, { keepdims = keepdim and 1 or 0 })
-    return g.Sqrt(squares)
+    local attrs = { keepdims = keepdim and 1 or 0 }
+    return g.Sqrt(g.ReduceSumSquare(x, g.ints { first, second }, attrs))
   end
   if type(ord) == "number" and (math.abs(ord) == 1 or math.abs(ord) == math.huge) then
     return sum_norm(g, x, ord, first, second, keepdim)
@@ -792,7 +839,9 @@ local function matrix_norm(g, x, ord, dims, keepdim, shape)
   for d = 0, x.rank - 1 do
     if d ~= first and d ~= second then perm[#perm + 1] = d end
   end
-  if first ~= before or second ~= last then x = g.Transpose(x, { perm = with(perm, first, second) }) end
+  if first ~= before or second ~= last then
+    x = g.Transpose(x, { perm = with(perm, first, second) })
+  end
   local y = singular_norm(g, singular_values(g, x), ord)
   return keepdim and g.reshape(y, shape) or y
 end
@@ -803,13 +852,15 @@ end
 
 aten:rule("linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
           .. "ScalarType? dtype=None) -> Tensor", matrix_norm_rule)
-aten:rule("linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, "
+aten:rule("linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], "
+          .. "bool keepdim=False, *, "
           .. "ScalarType? dtype=None) -> Tensor", matrix_norm_rule)
 
 aten:rule("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", function(g, a, n)
   return matrix_norm(g, a.self, "nuc", { 0, 1 }, a.keepdim, n.outputs[1].shape)
 end)
-aten:rule("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", function(g, a, n)
+aten:rule("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) "
+          .. "-> Tensor", function(g, a, n)
   return matrix_norm(g, a.self, "nuc", a.dim, a.keepdim, n.outputs[1].shape)
 end)
 
@@ -837,7 +888,8 @@ local function condition(g, a, n)
     local top, low = singular_norm(g, values, 2), singular_norm(g, values, -2)
     return p > 0 and top / low or low / top
   end
-  return matrix_norm(g, m, p, { -2, -1 }, false, shape) * matrix_norm(g, inverse(g, m), p, { -2, -1 }, false, shape)
+  local function norm(x) return matrix_norm(g, x, p, { -2, -1 }, false, shape) end
+  return norm(m) * norm(inverse(g, m))
 end
 
 aten:rule("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", unless_empty(condition))

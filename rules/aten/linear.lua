@@ -3,8 +3,8 @@
 local aten = require("t2o.rules").namespace("aten")
 local util = require("t2o.util")
 
--- ONNX multiplies matrices of floats and of integers of 32 and 64 bits. Smaller integers are multiplied in 32 bits:
--- cutting the result off is the same as wrapping around on the way.
+-- ONNX multiplies matrices of floats and of integers of 32 and 64 bits. Smaller integers are
+-- multiplied in 32 bits: cutting the result off is the same as wrapping around on the way.
 local SMALL = { int8 = true, int16 = true, uint8 = true, uint16 = true }
 
 local function matmul(g, x, y)
@@ -28,9 +28,11 @@ aten:rule("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", fu
   return a.bias and y + a.bias or y
 end)
 
-aten:rule("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", function(g, a)
+aten:rule("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) "
+          .. "-> Tensor", function(g, a)
   local x, y, w = a.input1, a.input2, a.weight
-  -- [..., 1, 1, i] with [o, i, j] is [..., o, 1, j]; with y as [..., 1, j, 1] that leaves [..., o, 1, 1]
+  -- [..., 1, 1, i] with [o, i, j] is [..., o, 1, j]; with y as [..., 1, j, 1] that leaves [..., o,
+  -- 1, 1]
   local left = g.MatMul(g.Unsqueeze(x, g.ints { -2, -3 }), w)
   local z = g.MatMul(left, g.Unsqueeze(y, g.ints { -1, -3 }))
   z = g.Squeeze(z, g.ints { -1, -2 })
@@ -75,8 +77,12 @@ local function outer(g, x, y)
   return g.Unsqueeze(x, g.ints { 1 }) * g.Unsqueeze(y, g.ints { 0 })
 end
 
-aten:rule("outer(Tensor self, Tensor vec2) -> Tensor", function(g, a) return outer(g, a.self, a.vec2) end)
-aten:rule("ger(Tensor self, Tensor vec2) -> Tensor", function(g, a) return outer(g, a.self, a.vec2) end)
+aten:rule("outer(Tensor self, Tensor vec2) -> Tensor", function(g, a)
+  return outer(g, a.self, a.vec2)
+end)
+aten:rule("ger(Tensor self, Tensor vec2) -> Tensor", function(g, a)
+  return outer(g, a.self, a.vec2)
+end)
 
 local function chain(g, list)
   local y = list[1]
@@ -84,8 +90,12 @@ local function chain(g, list)
   return y
 end
 
-aten:rule("chain_matmul(Tensor[] matrices) -> Tensor", function(g, a) return chain(g, a.matrices) end)
-aten:rule("linalg_multi_dot(Tensor[] tensors) -> Tensor", function(g, a) return chain(g, a.tensors) end)
+aten:rule("chain_matmul(Tensor[] matrices) -> Tensor", function(g, a)
+  return chain(g, a.matrices)
+end)
+aten:rule("linalg_multi_dot(Tensor[] tensors) -> Tensor", function(g, a)
+  return chain(g, a.tensors)
+end)
 
 -- Every element of one with every block of the other: dims of both in turn, then joined in pairs.
 aten:rule("kron(Tensor self, Tensor other) -> Tensor", function(g, a, n)
@@ -135,14 +145,17 @@ local function addmm(g, a)
   return g.Gemm(a.mat1, a.mat2, c, { alpha = a.alpha, beta = a.beta })
 end
 
-aten:rule("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addmm)
-aten:rule("_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
+aten:rule("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) "
+          .. "-> Tensor", addmm)
+aten:rule("_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "
+          .. "Scalar alpha=1, "
           .. "bool use_gelu=False) -> Tensor", function(g, a)
   local y = addmm(g, a)
   return a.use_gelu and g.aten.gelu(y) or g.Relu(y)
 end)
 
-aten:rule("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", function(g, a)
+aten:rule("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) "
+          .. "-> Tensor", function(g, a)
   return added(a.self, matmul(g, a.mat, a.vec), a)
 end)
 
@@ -152,11 +165,13 @@ aten:rule("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar 
     return added(a.self:to(dtype), outer(g, a.vec1:to(dtype), a.vec2:to(dtype)), a)
   end)
 
-aten:rule("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+aten:rule("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
+          .. "-> Tensor",
   function(g, a) return added(a.self, matmul(g, a.batch1, a.batch2), a) end)
 
 -- The sum over the batch is one product of [n, b * m] and [b * m, p].
-aten:rule("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+aten:rule("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
+          .. "-> Tensor",
   function(g, a)
     local x, y = a.batch1, a.batch2
     local inner = x:size(0) * x:size(2)

@@ -3,7 +3,8 @@
 local aten = require("t2o.rules").namespace("aten")
 local util = require("t2o.util")
 
-local FACTORY = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+local FACTORY = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+  .. "bool? pin_memory=None"
 local LIKE = FACTORY .. ", MemoryFormat? memory_format=None) -> Tensor"
 local GENERATOR = ", Generator? generator=None) -> Tensor"
 
@@ -43,7 +44,8 @@ end
 
 local INT_FACTORY = FACTORY:gsub("dtype=None", "dtype=4", 1)
 aten:rule("randint(SymInt high, SymInt[] size" .. INT_FACTORY .. ") -> Tensor", integers)
-aten:rule("randint.low(SymInt low, SymInt high, SymInt[] size" .. INT_FACTORY .. ") -> Tensor", integers)
+aten:rule("randint.low(SymInt low, SymInt high, "
+          .. "SymInt[] size" .. INT_FACTORY .. ") -> Tensor", integers)
 aten:rule("randint_like(Tensor self, SymInt high" .. LIKE, integers)
 aten:rule("randint_like.low_dtype(Tensor self, SymInt low, SymInt high" .. LIKE, integers)
 
@@ -55,7 +57,9 @@ end)
 
 -- ---- in the place of a tensor ----
 
-local function open_uniform(g, v) return g.Sub(g.scalar(1, v.dtype), uniform(g, v.shape, v.dtype)) end
+local function open_uniform(g, v)
+  return g.Sub(g.scalar(1, v.dtype), uniform(g, v.shape, v.dtype))
+end
 
 local function float_only(g, v)
   if not util.is_float(v.dtype) then g.decline("random numbers of dtype %s", v.dtype) end
@@ -107,15 +111,18 @@ aten:rule("normal.Tensor_Tensor(Tensor mean, Tensor std, *" .. GENERATOR, functi
   return shifted(g, a.mean, a.std, n.outputs[1])
 end)
 aten:rule("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "
-          .. "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+          .. "ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+          .. "bool? pin_memory=None) -> Tensor",
   function(g, a, n) return shifted(g, a.mean, a.std, n.outputs[1]) end)
 
 local function bernoulli(g, p, out)
   if not util.is_float(p.dtype) then p = p:to("float32") end
-  return g.Bernoulli(g.expand(p, out.shape), { dtype = out.dtype })
+  return g.Less(uniform(g, out.shape, p.dtype), p):to(out.dtype)
 end
 
-aten:rule("bernoulli(Tensor self, *" .. GENERATOR, function(g, a, n) return bernoulli(g, a.self, n.outputs[1]) end)
+aten:rule("bernoulli(Tensor self, *" .. GENERATOR, function(g, a, n)
+  return bernoulli(g, a.self, n.outputs[1])
+end)
 aten:rule("bernoulli.Tensor(Tensor self, Tensor p, *" .. GENERATOR, function(g, a, n)
   return bernoulli(g, a.p, n.outputs[1])
 end)
@@ -124,7 +131,8 @@ aten:rule("bernoulli.p(Tensor self, float p, *" .. GENERATOR, function(g, a, n)
 end)
 
 -- With replacement ONNX draws; without, the largest of log(p) plus Gumbel noise are such a draw.
-aten:rule("multinomial(Tensor self, SymInt num_samples, bool replacement=False, *" .. GENERATOR, function(g, a)
+aten:rule("multinomial(Tensor self, SymInt num_samples, bool replacement=False, "
+          .. "*" .. GENERATOR, function(g, a)
   local logs, count = g.Log(a.self), a.num_samples
   if not a.replacement then
     local noise = g.Neg(g.Log(g.Neg(g.Log(open_uniform(g, a.self)))))
@@ -132,7 +140,8 @@ aten:rule("multinomial(Tensor self, SymInt num_samples, bool replacement=False, 
     return picked
   end
   if not util.is_static(count) then g.decline("a dynamic number of draws") end
-  if a.self.rank == 2 then return g.Multinomial(logs, { sample_size = count, dtype = "int64" }) end
-  local one = g.Multinomial(g.Unsqueeze(logs, g.ints { 0 }), { sample_size = count, dtype = "int64" })
+  local attrs = { sample_size = count, dtype = "int64" }
+  if a.self.rank == 2 then return g.Multinomial(logs, attrs) end
+  local one = g.Multinomial(g.Unsqueeze(logs, g.ints { 0 }), attrs)
   return g.Squeeze(one, g.ints { 0 })
 end)

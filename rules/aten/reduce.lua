@@ -245,6 +245,7 @@ end
 -- The dims that were broadcast are summed up again.
 aten:rule("sum_to_size(Tensor self, SymInt[] size) -> Tensor", function(g, a)
   local x, dims = a.self, {}
+  if #a.size == 0 then return g.aten["sum"](x) end
   local extra = x.rank - #a.size
   for i = 1, x.rank do
     local want = a.size[i - extra]

@@ -24,12 +24,15 @@ local function follows(axis)
   return not axis.scale or is_fixed(axis) and axis.have * axis.scale == axis.want
 end
 
--- Whether have * scale, computed in single precision, is the wanted size: where a runtime is given factors.
+-- Whether have * scale, computed in single precision, is the wanted size: where a runtime is given factors. One that
+-- leaves the size as it is does not count: runtimes then copy.
 local function reaches(axis)
   local s = axis.scale
-  if not s or single(s) ~= s and not is_fixed(axis) then return false end
-  if is_fixed(axis) then return math.floor(single(axis.have * single(s))) == axis.want end
-  return s == 1 / math.floor(1 / s) or s * 16 == math.floor(s * 16)
+  if not s then return false end
+  if is_fixed(axis) then
+    return math.floor(single(axis.have * single(s))) == axis.want and (axis.have ~= axis.want or s == 1)
+  end
+  return s == math.floor(s) and s > 1 or s < 1 and 1 / s == math.floor(1 / s) and single(s) == s
 end
 
 local function all(axes, test)
@@ -133,10 +136,17 @@ local function nearest_places(axis, exact, i)
   return math.min(torch, last), math.min(real, last), math.max(0, math.min(float, last))
 end
 
+-- Whole factors, and those whose reciprocal is a power of two.
+local function divides_exactly(factor)
+  if factor == math.floor(factor) then return true end
+  local step = math.tointeger(1 / factor)
+  return step and step & (step - 1) == 0
+end
+
 -- Whether ONNX's rounding gives PyTorch's elements.
 local function rounds_alike(exact)
   return function(axis)
-    if not is_fixed(axis) then return axis.scale ~= nil and axis.scale == math.floor(axis.scale) end
+    if not is_fixed(axis) then return axis.scale and divides_exactly(axis.scale) end
     for i = 0, axis.want - 1 do
       local torch, real, float = nearest_places(axis, exact, i)
       if torch ~= real or torch ~= float then return false end
@@ -252,9 +262,17 @@ local function same_size(axes, align)
   return all(axes, function(axis) return util.equal(axis.have, axis.want) and (align or follows(axis)) end)
 end
 
+-- PyTorch takes no notice of a given factor where an axis keeps its size (or, in nearest2d, doubles it) - in some modes.
+local KEEPS = { linear = { 1 }, nearest2d = { 1, 2 } }
+
 local function resize(g, x, want, scales, kind, align)
   local axes = axes_of(x, want, scales)
-  return same_size(axes, align) and x or kind(g, x, axes, align)
+  for _, axis in ipairs(axes) do
+    for _, times in ipairs(KEEPS[kind.keeps] or {}) do
+      if util.equal(axis.want, axis.have * times) then axis.scale = nil end
+    end
+  end
+  return same_size(axes, align) and x or kind.build(g, x, axes, align)
 end
 
 local function of_vec(kind, m)
@@ -284,13 +302,20 @@ local function register(name, m, kind, align)
                           corners), of_vec(kind, m))
 end
 
-for m = 1, 3 do
-  register("upsample_nearest" .. m .. "d", m, function(g, x, axes) return nearest(g, x, axes, false) end)
-  register("_upsample_nearest_exact" .. m .. "d", m, function(g, x, axes) return nearest(g, x, axes, true) end)
+local function nearest_kind(m, exact)
+  return { keeps = m == 2 and not exact and "nearest2d" or nil,
+           build = function(g, x, axes) return nearest(g, x, axes, exact) end }
 end
-register("upsample_linear1d", 1, smooth("linear", linear_terms), true)
-register("upsample_bilinear2d", 2, smooth("linear", linear_terms), true)
-register("upsample_trilinear3d", 3, smooth("linear", linear_terms), true)
-register("upsample_bicubic2d", 2, smooth("cubic", cubic_terms), true)
-register("_upsample_bilinear2d_aa", 2, antialiased("linear", triangle, 1), true)
-register("_upsample_bicubic2d_aa", 2, antialiased("cubic", sharp_cubic, 2), true)
+
+for m = 1, 3 do
+  register("upsample_nearest" .. m .. "d", m, nearest_kind(m, false))
+  register("_upsample_nearest_exact" .. m .. "d", m, nearest_kind(m, true))
+end
+
+local linear = { keeps = "linear", build = smooth("linear", linear_terms) }
+register("upsample_linear1d", 1, linear, true)
+register("upsample_bilinear2d", 2, linear, true)
+register("upsample_trilinear3d", 3, linear, true)
+register("upsample_bicubic2d", 2, { build = smooth("cubic", cubic_terms) }, true)
+register("_upsample_bilinear2d_aa", 2, { keeps = "linear", build = antialiased("linear", triangle, 1) }, true)
+register("_upsample_bicubic2d_aa", 2, { keeps = "linear", build = antialiased("cubic", sharp_cubic, 2) }, true)

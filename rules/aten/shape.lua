@@ -682,7 +682,7 @@ local function diag_embed(g, x, offset, dim1, dim2)
   if offset > 0 then x = g.Concat(zeros_beside(g, x, away), x, { axis = -1 }) end
   if offset < 0 then x = g.Concat(x, zeros_beside(g, x, away), { axis = -1 }) end
   local mask, row = diagonal_mask(g, size, size, offset), unsqueeze(g, x, rank - 2)
-  local y = x.dtype == "bool" and g.And(mask, row) or g.Where(mask, row, g.scalar(0, x.dtype))
+  local y = util.where(g, mask, row, g.scalar(0, x.dtype))
   perm[util.dim(dim1, rank) + 1], perm[util.dim(dim2, rank) + 1] = rank - 2, rank - 1
   for i = 1, rank do
     if not perm[i] then perm[i], rest = rest, rest + 1 end

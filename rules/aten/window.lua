@@ -2,7 +2,8 @@
 
 local aten = require("t2o.rules").namespace("aten")
 
-local FACTORY = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
+local FACTORY = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+  .. "bool? pin_memory=None) -> Tensor"
 
 -- The modified Bessel function of order 0: its series, to where terms no longer count.
 local function bessel_i0(x)
@@ -15,7 +16,9 @@ local function bessel_i0(x)
   return sum
 end
 
-local function cosines(x, a, b, c) return a - b * math.cos(2 * math.pi * x) + c * math.cos(4 * math.pi * x) end
+local function cosines(x, a, b, c)
+  return a - b * math.cos(2 * math.pi * x) + c * math.cos(4 * math.pi * x)
+end
 
 -- Each is a function of a place from 0 to 1.
 local function hann(x) return cosines(x, 0.5, 0.5, 0) end
@@ -40,14 +43,17 @@ local function window(shape_of)
 end
 
 for name, fn in pairs {
-  hann_window = hann, blackman_window = blackman, bartlett_window = bartlett, hamming_window = hamming,
-  kaiser_window = kaiser,
+  hann_window = hann, blackman_window = blackman, bartlett_window = bartlett,
+  hamming_window = hamming, kaiser_window = kaiser,
 } do
   aten:rule(name .. "(int window_length" .. FACTORY, window(fn))
   aten:rule(name .. ".periodic(int window_length, bool periodic" .. FACTORY, window(fn))
 end
 
-aten:rule("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha" .. FACTORY, window(hamming))
-aten:rule("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta" .. FACTORY,
+aten:rule("hamming_window.periodic_alpha(int window_length, bool periodic, "
+          .. "float alpha" .. FACTORY, window(hamming))
+aten:rule("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, "
+          .. "float beta" .. FACTORY,
           window(hamming))
-aten:rule("kaiser_window.beta(int window_length, bool periodic, float beta" .. FACTORY, window(kaiser))
+aten:rule("kaiser_window.beta(int window_length, bool periodic, "
+          .. "float beta" .. FACTORY, window(kaiser))

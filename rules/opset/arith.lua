@@ -241,13 +241,9 @@ opset:express("Range(start, limit, delta)", { below = 11 }, function(g, n)
   return zero and y or g.Add(y, start)
 end)
 
-local function known_axis(n)
-  return util.dim(lib.known_integers(n.axis, "its axis")[1], lib.rank(n.x))
-end
-
 -- A Scan along the axis: the state is what was added up (or multiplied) so far.
-local function running(g, n, op, neutral)
-  local x, axis = n.x, known_axis(n)
+local function running(g, n, x, op, neutral)
+  local axis = util.dim(lib.known_integers(n.axis, "its axis")[1], lib.rank(x))
   local rest, perm = {}, {}
   for i = 0, x.rank - 1 do
     if i ~= axis then rest[#rest + 1] = x:size(i) end
@@ -261,19 +257,20 @@ local function running(g, n, op, neutral)
     return after, g.Identity(n.exclusive == 1 and before or after)
   end)
   local direction = { n.reverse == 1 and 1 or 0 }
-  local y = table.pack(g.Scan(first, x, {
+  local out = g.Scan(first, x, {
     body = body, num_scan_inputs = 1, scan_input_axes = { axis }, scan_output_axes = { axis },
     scan_input_directions = direction, scan_output_directions = direction, outputs = 2,
-  }))
-  return type(y[1]) == "table" and y[1][2] or y[2]
+  })
+  return out[2]
 end
 
-local RUNNING = "(x, axis) {exclusive=0, reverse=0}"
-opset:express("CumSum" .. RUNNING, { below = 11 }, function(g, n) return running(g, n, "Add", 0) end)
-opset:express("CumProd" .. RUNNING, { below = 26 }, function(g, n)
-  return lib.widened(n.x, function(x) return running(g, { x = x, axis = n.axis, exclusive = n.exclusive, reverse = n.reverse }, "Mul", 1) end)
+opset:express("CumSum(x, axis) {exclusive=0, reverse=0}", { below = 11 }, function(g, n)
+  return running(g, n, n.x, "Add", 0)
 end)
 
+opset:express("CumProd(x, axis) {exclusive=0, reverse=0}", { below = 26 }, function(g, n)
+  return lib.widened(n.x, function(x) return running(g, n, x, "Mul", 1) end)
+end)
 -- ---- products ----
 
 opset:lower("Gemm(A, B, C?)", { below = 11 }, function(g, n)

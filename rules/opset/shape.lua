@@ -125,7 +125,8 @@ local function full_pads(g, n, rank)
     end
   end
   if known then return list, g.const(list) end
-  return nil, g.Concat(table.unpack(pieces), { axis = 0 })
+  pieces[#pieces + 1] = { axis = 0 }
+  return nil, g.Concat(table.unpack(pieces))
 end
 
 opset:lower("Pad(data, pads, constant_value?, axes?) {mode='constant'}", { below = 18 }, function(g, n)

@@ -180,14 +180,14 @@ static bool write_through(state *st, t2o_value *v, t2o_value *result)
 {
     tensor *t = &st->of[v->id];
     uint32_t version = root_of(st, t)->version + 1;
+    t2o_node *behind = st->at->next; /* what is built goes between the node that wrote and this one */
     for (;; v = t->base, t = &st->of[v->id]) {
         t2o_value *base = t->view ? read_now(st, t->base) : NULL;
         t->now = result;
         t->stamp = version;
         if (!t->view)
             break;
-        /* what is built goes behind the node that wrote */
-        result = st->views->rebuild(st->views->ctx, t->view, t->output, base, result, st->at->next);
+        result = st->views->rebuild(st->views->ctx, t->view, t->output, base, result, behind);
         if (!result)
             return false;
     }

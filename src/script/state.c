@@ -260,7 +260,7 @@ t2o_script *t2o_script_new(t2o_session *s, t2o_exprs *exprs, const t2o_script_op
         return NULL;
     }
     *(t2o_script **)lua_getextraspace(k->L) = k;
-    lua_gc(k->L, LUA_GCGEN, 0, 0);
+    lua_gc(k->L, LUA_GCINC, 400, 200, 0); /* a run is short: collecting early only costs */
     lua_pushcfunction(k->L, l_open);
     lua_sethook(k->L, on_tick, LUA_MASKCOUNT, TICK);
     if (script_call(k, 0, 0) && load_rules(k))

@@ -18,10 +18,12 @@ DTYPES = {"uint8": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "float16": 
 class Form:
     """op(inputs, **attrs): arrays are inputs of the model, const(array) constants, None left out."""
 
-    def __init__(self, op, *inputs, outputs=1, lowest=9, tol=None, name=None, newest=None, **attrs):
+    def __init__(self, op, *inputs, outputs=1, lowest=9, tol=None, name=None, newest=None, want=None,
+                 **attrs):
         self.op, self.inputs, self.outputs, self.attrs = op, inputs, outputs, attrs
         self.lowest, self.tol = lowest, tol  # the first opset that can express it; (rtol, atol)
         self.newest = newest  # the opset whose result is the right one, where ONNX Runtime lacks the newer
+        self.want = want  # what it computes, where nobody else can say
         self.name = name or op
 
     @property
@@ -163,6 +165,8 @@ def run(m, arrays):
 
 def reference(form):
     """By ONNX Runtime where it has the operator, else by ONNX's own reference implementation."""
+    if form.want:
+        return form.want
     schema = onnx.defs.get_schema(form.op)
     for opset in (form.newest,) if form.newest else (24, 23, 22):
         if opset >= schema.since_version or form.newest:

@@ -1,0 +1,90 @@
+-- rules/aten/vision.lua: channels to pixels and back, sampling by a grid, windows as columns.
+
+local aten = require("t2o.rules").namespace("aten")
+local types = require("t2o.types")
+local util = require("t2o.util")
+
+-- ---- pixels and channels ----
+
+-- x reshaped to `parts` behind its outer dims, transposed there, and reshaped to `dims`; perm counts from the first part.
+local function regroup(g, x, parts, perm, dims)
+  local outer = { table.unpack(x.shape, 1, x.rank - 3) }
+  local function behind(list) return table.move(list, 1, #list, #outer + 1, util.copy(outer)) end
+  local order = util.range(0, #outer - 1)
+  for i, p in ipairs(perm) do order[#outer + i] = #outer + p end
+  return g.reshape(g.Transpose(g.reshape(x, behind(parts)), { perm = order }), behind(dims))
+end
+
+aten:rule("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", function(g, a)
+  local x, r = a.self, a.upscale_factor
+  if x.rank == 4 and types.is_float(x.dtype) then return g.DepthToSpace(x, { blocksize = r, mode = "CRD" }) end
+  local c, h, w = x:size(-3) // (r * r), x:size(-2), x:size(-1)
+  return regroup(g, x, { c, r, r, h, w }, { 0, 3, 1, 4, 2 }, { c, h * r, w * r })
+end)
+
+aten:rule("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", function(g, a)
+  local x, r = a.self, a.downscale_factor
+  local c, h, w = x:size(-3), x:size(-2) // r, x:size(-1) // r
+  return regroup(g, x, { c, h, r, w, r }, { 0, 2, 4, 1, 3 }, { c * (r * r), h, w })
+end)
+
+local function channel_shuffle(g, a)
+  local x, groups = a.self, a.groups
+  local inner = { table.unpack(x.shape, 3) }
+  local parts = { x:size(0), groups, x:size(1) // groups, table.unpack(inner) }
+  local perm = { 0, 2, 1, table.unpack(util.range(3, #parts - 1)) }
+  return g.reshape(g.Transpose(g.reshape(x, parts), { perm = perm }), x.shape)
+end
+
+aten:rule("channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle)
+aten:rule("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle)
+
+-- ---- grids ----
+
+local INTERPOLATION = { [0] = "linear", "nearest", "cubic" }
+local PADDING = { [0] = "zeros", "border", "reflection" }
+
+local function grid_sampler(g, a)
+  return g.GridSample(a.input, a.grid, { mode = INTERPOLATION[a.interpolation_mode],
+                                         padding_mode = PADDING[a.padding_mode], align_corners = a.align_corners })
+end
+
+for _, name in ipairs { "grid_sampler", "grid_sampler_2d", "grid_sampler_3d" } do
+  aten:rule(name .. "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+            grid_sampler)
+end
+
+aten:rule("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", function(g, a)
+  return g.AffineGrid(a.theta, g.ints(a.size), { align_corners = a.align_corners })
+end)
+
+-- ---- windows as columns ----
+
+aten:rule("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+  function(g, a)
+    local x, pads, outer = a.self, util.fill(0, 2 * a.self.rank), { table.unpack(a.self.shape, 1, a.self.rank - 3) }
+    local channels, at, first = x:size(-3), {}, x.rank - 2
+    for i = 1, 2 do
+      local kernel, p = a.kernel_size[i], a.padding[i]
+      local room = x:size(first + i - 1) + 2 * p - a.dilation[i] * (kernel - 1) - 1
+      at[i] = util.window_positions(g, room // a.stride[i] + 1, kernel, a.stride[i], a.dilation[i])
+      pads[first + i], pads[x.rank + first + i] = p, p
+    end
+    if not util.same_shape(a.padding, { 0, 0 }) then x = g.Pad(x, g.ints(pads)) end
+    x = g.Gather(g.Gather(x, at[2], { axis = first + 1 }), at[1], { axis = first })
+    local shape = table.move({ channels * a.kernel_size[1] * a.kernel_size[2], at[1]:size(0) * at[2]:size(0) }, 1, 2,
+                             #outer + 1, outer)
+    local perm = util.range(0, first - 1)
+    for i, p in ipairs { 1, 3, 0, 2 } do perm[first + i] = first + p end
+    return g.reshape(g.Transpose(x, { perm = perm }), shape)
+  end)
+
+aten:rule("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
+          .. "int[2] stride) -> Tensor",
+  function(g, a)
+    local x, p = a.self, a.padding
+    if x.rank == 2 then x = g.Unsqueeze(x, g.ints { 0 }) end
+    local y = g.Col2Im(x, g.ints(a.output_size), g.ints(a.kernel_size),
+                       { dilations = a.dilation, pads = { p[1], p[2], p[1], p[2] }, strides = a.stride })
+    return a.self.rank == 2 and g.Squeeze(y, g.ints { 0 }) or y
+  end)
