@@ -165,6 +165,7 @@ SOURCES = [
     ("lua/t2o/types.lua", "types", r"^function M\.(\w+)"),
     ("lua/t2o/infer.lua", "infer", r"^function M\.(\w+)"),
     ("lua/t2o/infer.lua", "InferRegistry", r"^function registry:(\w+)"),
+    ("lua/t2o/opset.lua", "opset", r"^(?:function )?M\.(\w+)"),
     ("lua/t2o/opset.lua", "OpsetRegistry", r"^function registry:(\w+)"),
     ("lua/t2o/compat.lua", "Tape", r"^function tape:(\w+)"),
     ("src/script/node.c", "Node", r'strcmp\(key, "(\w+)"\)'),
@@ -172,7 +173,7 @@ SOURCES = [
     ("src/script/value.c", "Value", r'strcmp\(key, "(dtype|rank|shape|name|is_constant|kind|content)"\)'),
 ]
 # Functions that the library itself uses of its modules; not for rules.
-INTERNAL = {("infer", "apply"), ("infer", "has"), ("types", "mark_wrapped")}
+INTERNAL = {("infer", "apply"), ("infer", "has"), ("types", "mark_wrapped"), ("opset", "lower"), ("opset", "registry")}
 
 
 def stubs():

@@ -128,7 +128,10 @@ function M.integers(v)
   return list
 end
 
---- The same for what an older signature wants to know before the run: declines where it is not.
+--- The integers and dims that it holds, where they are known; else nil.
+function M.sizes(v) return v.is_constant and core.elements(v) or core.content(v) end
+
+--- The integers, for what an older signature wants to know before the run: declines where it is not.
 function M.known_integers(v, what)
   return M.integers(v) or core.decline(what .. " are computed at run time")
 end

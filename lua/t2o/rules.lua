@@ -97,9 +97,11 @@ function M.is_dropped(op)
 end
 
 --- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy.
-function M.view_kind(op)
+function M.view_kind(op, node)
   load_views(op)
-  return views[op] and views[op].kind or 0
+  local v = views[op]
+  if not v or (v.when and not v.when(core.arguments(node))) then return 0 end
+  return v.kind
 end
 
 --- How the base of a view is rebuilt, or nil.
@@ -182,9 +184,9 @@ function namespace:maybe_view(names)
   for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 3, place = core.where() } end
 end
 
---- Ops whose result is their first argument itself.
-function namespace:alias(names)
-  for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 2, place = core.where() } end
+--- Ops whose result is their first argument itself; with `when`, only calls for whose arguments it holds.
+function namespace:alias(names, when)
+  for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 2, when = when, place = core.where() } end
 end
 
 --- Ops without results that say nothing about the numbers: assertions and hints.

@@ -36,14 +36,16 @@ local function bag_of_each(g, indices, offsets, bags, padding_idx)
 end
 
 local function embedding_bag(g, a)
-  local weight, indices, offsets = a.weight, a.indices:to("int64"), a.offsets:to("int64")
+  local indices, offsets = a.indices:to("int64"), a.offsets:to("int64")
+  -- ONNX Runtime adds no narrow floats in a scatter
+  local weight = a.weight.dtype == "float64" and a.weight or a.weight:to("float32")
   if indices.rank ~= 1 then return g.decline("indices of rank %d", indices.rank) end
   local bags = offsets:size(0) - (a.include_last_offset and 1 or 0)
   if a.include_last_offset then offsets = g.Slice(offsets, g.ints { 0 }, g.ints { -1 }, g.ints { 0 }) end
   local padding = a.padding_idx
   if padding and padding < 0 then padding = weight:size(0) + padding end
   local rows, width = g.Gather(weight, indices, { axis = 0 }), weight:size(1)
-  if a.per_sample_weights then rows = g.Mul(rows, g.Unsqueeze(a.per_sample_weights, g.ints { 1 })) end
+  if a.per_sample_weights then rows = rows * g.Unsqueeze(a.per_sample_weights:to(weight.dtype), g.ints { 1 }) end
   local bag = g.Unsqueeze(bag_of_each(g, indices, offsets, bags, padding), g.ints { 1 })
   local target = g.expand(bag, { indices:size(0), width })
   local least = a.mode == MAX and -math.huge or 0
@@ -51,12 +53,16 @@ local function embedding_bag(g, a)
   local out = g.ScatterElements(start, target, rows, { axis = 0, reduction = a.mode == MAX and "max" or "add" })
   local function without_padding(x) return g.Slice(x, g.ints { 0 }, g.ints { bags }, g.ints { 0 }) end
   out = without_padding(out)
-  if a.mode == SUM then return out end
+  if a.mode == SUM then return out:to(a.weight.dtype) end
   local none = g.expand(g.scalar(0, "int32"), { bags + 1, 1 })
   local ones = g.expand(g.scalar(1, "int32"), { indices:size(0), 1 })
   local count = without_padding(g.ScatterElements(none, bag, ones, { axis = 0, reduction = "add" }))
-  if a.mode == MEAN then return g.Div(out, g.Max(count, g.scalar(1, "int32")):to(out.dtype)) end
-  return g.Where(g.Equal(count, g.scalar(0, "int32")), g.scalar(0, out.dtype), out)
+  if a.mode == MEAN then
+    out = g.Div(out, g.Max(count, g.scalar(1, "int32")):to(out.dtype))
+  else
+    out = g.Where(g.Equal(count, g.scalar(0, "int32")), g.scalar(0, out.dtype), out)
+  end
+  return out:to(a.weight.dtype)
 end
 
 aten:rule("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "

@@ -1,6 +1,7 @@
 -- rules/aten/factory.lua: tensors made of numbers.
 
 local aten = require("t2o.rules").namespace("aten")
+local core = require("t2o.core")
 local util = require("t2o.util")
 
 local OPTIONS = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -18,7 +19,7 @@ end
 
 local function number_dtype(x)
   if type(x) == "boolean" then return "bool" end
-  if type(x) == "userdata" then return util.result_type(x) end
+  if type(x) == "userdata" then return core.is_value(x) and x.dtype or "int64" end
   return math.type(x) == "float" and "float32" or "int64"
 end
 
@@ -99,7 +100,16 @@ local function step_count(start, stop, step)
   return math.max(0, math.ceil((stop - start) / step))
 end
 
+-- Numbers that are only known at run time.
+local function range_of_values(g, start, stop, step, dtype)
+  local function real(x) return g.scalar(x, "float64") end
+  return g.Range(real(start), real(stop), real(step)):to(dtype or "float32")
+end
+
 local function range(g, start, stop, step, dtype, n)
+  if core.is_value(start) or core.is_value(stop) or core.is_value(step) then
+    return range_of_values(g, start, stop, step, dtype)
+  end
   local whole = is_whole(start) and is_whole(stop) and is_whole(step)
   dtype = dtype or (whole and "int64" or "float32")
   -- of int64 the numbers themselves are converted first, of narrower integers the results

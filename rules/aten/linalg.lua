@@ -363,7 +363,8 @@ local function unpacked(g, packed)
   local rows, columns = packed:size(-2), packed:size(-1)
   local count = util.min(rows, columns)
   local l = lower(g, first_columns(g, packed, count), -1)
-  return g.Add(l, ones_on_diagonal(g, rows, count, packed.dtype)), upper(g, first_rows(g, packed, count), 0)
+  return g.Add(l, ones_on_diagonal(g, rows, count, packed.dtype)),
+    upper(g, first_rows(g, packed, count), 0)
 end
 
 local function permutation(g, order, dtype)

@@ -31,8 +31,7 @@ end)
 aten:rule("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) "
           .. "-> Tensor", function(g, a)
   local x, y, w = a.input1, a.input2, a.weight
-  -- [..., 1, 1, i] with [o, i, j] is [..., o, 1, j]; with y as [..., 1, j, 1] that leaves [..., o,
-  -- 1, 1]
+  -- [..., 1, 1, i] with [o, i, j] is [..., o, 1, j]; that with [..., 1, j, 1] is [..., o, 1, 1]
   local left = g.MatMul(g.Unsqueeze(x, g.ints { -2, -3 }), w)
   local z = g.MatMul(left, g.Unsqueeze(y, g.ints { -1, -3 }))
   z = g.Squeeze(z, g.ints { -1, -2 })

@@ -154,7 +154,7 @@ end
 
 local function layer_norm(g, a)
   local x, m = a.input, #a.normalized_shape
-  if g.opset >= 17 and in_one_operator(x, a.weight, a.bias) then
+  if in_one_operator(x, a.weight, a.bias) then
     return g.LayerNormalization(x, a.weight or g.ones(a.normalized_shape, x.dtype), a.bias,
                                 { axis = -m, epsilon = a.eps, outputs = 3 })
   end
@@ -175,28 +175,28 @@ aten:rule("native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? we
 
 local EPSILON = { float64 = 2.0 ^ -52 } -- that of the dtype in which the mean is taken
 
-local function rms_norm(g, a)
-  local x, m = a.input, #a.normalized_shape
-  local w, eps = a.weight, a.eps or EPSILON[a.input.dtype] or 2.0 ^ -23
-  if g.opset >= 23 and in_one_operator(x, w) then
-    return g.RMSNormalization(x, w or g.ones(a.normalized_shape, x.dtype), { axis = -m, epsilon = eps })
-  end
+-- x over its root mean square, and the reciprocal of that
+local function by_rms(g, x, m, eps)
   local v = x:to(work_dtype(x))
   local rstd = g.Reciprocal(g.Sqrt(g.ReduceMean(v * v, g.ints(util.range(x.rank - m, x.rank - 1))) + eps))
-  return affine(v * rstd, w):to(util.result_type(x, w or x)), rstd
+  return v * rstd, rstd
 end
+
+local function rms_epsilon(a) return a.eps or EPSILON[a.input.dtype] or 2.0 ^ -23 end
 
 aten:rule("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
   function(g, a, n)
-    local y = rms_norm(g, a)
-    return y:to(recorded(n, 1, y.dtype))
+    local x, w, m = a.input, a.weight, #a.normalized_shape
+    if in_one_operator(x, w) then
+      return g.RMSNormalization(x, w or g.ones(a.normalized_shape, x.dtype), { axis = -m, epsilon = rms_epsilon(a) })
+    end
+    return affine(by_rms(g, x, m, rms_epsilon(a)), w):to(recorded(n, 1, util.result_type(x, w or x)))
   end)
 
 aten:rule("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
   function(g, a, n)
-    local y, rstd = rms_norm(g, a)
-    if not rstd then g.decline("the second result of _fused_rms_norm") end
-    return y:to(recorded(n, 1, y.dtype)), rstd:to(recorded(n, 2, rstd.dtype))
+    local y, rstd = by_rms(g, a.input, #a.normalized_shape, rms_epsilon(a))
+    return affine(y, a.weight):to(recorded(n, 1, a.input.dtype)), rstd:to(recorded(n, 2, rstd.dtype))
   end)
 
 -- ---- groups ----
@@ -216,13 +216,8 @@ local function group_norm(g, x, groups, weight, bias, eps)
   if not (in_one_operator(x, weight, bias) and x.rank > 2) then
     return affine_channels(g, group_statistics(g, x, groups, eps), weight, bias):to(x.dtype)
   end
-  if g.opset >= 21 then
-    return g.GroupNormalization(x, weight or g.ones(c, x.dtype), bias or g.zeros(c, x.dtype),
-                                { num_groups = groups, epsilon = eps })
-  end
-  local y = g.InstanceNormalization(in_groups(g, x, groups), g.ones({ groups }, x.dtype), g.zeros({ groups }, x.dtype),
-                                    { epsilon = eps })
-  return affine_channels(g, g.reshape(y, x.shape), weight, bias)
+  return g.GroupNormalization(x, weight or g.ones(c, x.dtype), bias or g.zeros(c, x.dtype),
+                              { num_groups = groups, epsilon = eps })
 end
 
 aten:rule("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "

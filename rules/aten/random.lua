@@ -1,4 +1,4 @@
--- rules/aten/random.lua: random numbers. A runtime draws others than PyTorch does, of the same distribution.
+-- rules/aten/random.lua: random numbers: a runtime draws others, of the same distribution.
 
 local aten = require("t2o.rules").namespace("aten")
 local util = require("t2o.util")

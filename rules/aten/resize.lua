@@ -243,7 +243,7 @@ end
 local function antialiased(mode, filter, reach)
   return function(g, x, axes, align)
     if not util.is_float(x.dtype) then g.decline("%s interpolation of %s", mode, x.dtype) end
-    if RESIZABLE[x.dtype] and not align and g.opset >= 18 then
+    if RESIZABLE[x.dtype] and not align then
       local attrs = { mode = mode, antialias = 1, exclude_outside = 1,
                       cubic_coeff_a = mode == "cubic" and -0.5 or nil }
       local y = operator(g, x, axes, attrs)

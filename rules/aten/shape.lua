@@ -413,6 +413,10 @@ family({
   local dim = util.dim(a.dim, a.self.rank)
   local have = a.self:size(dim)
   if have == 0 then return split(g, a.self, dim, util.fill(0, a.chunks)) end
+  -- the operator divides as chunk does, but always into as many pieces as it is told
+  if not util.is_static(have) and n.outputs.n == a.chunks and a.chunks > 1 then
+    return g.Split(a.self, nil, { axis = dim, num_outputs = a.chunks, outputs = a.chunks })
+  end
   return equal_pieces(g, a.self, dim, (have + (a.chunks - 1)) // a.chunks, n)
 end)
 
@@ -619,6 +623,44 @@ family({
     local starts = steps(g, (x:size(dim) - a.size) // a.step + 1, a.step)
     local windows = g.Gather(x, unsqueeze(g, starts, 1) + steps(g, a.size, 1), { axis = dim })
     return permute(g, windows, (util.to_last(x.rank + 1, dim + 1)))
+  end)
+
+-- Where in the storage of x the elements of a strided view lie. That is known of a tensor which fills its storage in
+-- order from the beginning.
+local function strided_places(g, a, n)
+  local x, list = a.self, { a.storage_offset or 0 }
+  if not (n.contiguous and n.contiguous[1]) then return g.decline("strides over a storage that is not known") end
+  if not (util.all_static(x.shape) and util.all_static(a.size) and util.all_static(a.stride)) then
+    return g.decline("strides over symbolic sizes")
+  end
+  for i, size in ipairs(a.size) do
+    local longer = {}
+    for _, start in ipairs(list) do
+      for k = 0, size - 1 do longer[#longer + 1] = start + k * a.stride[i] end
+    end
+    list = longer
+  end
+  local count = util.product(x.shape)
+  for _, place in ipairs(list) do
+    if place >= count then return g.decline("a view beyond the elements of its base") end
+  end
+  return #list > 0 and g.const(list, "int64") or g.ints {}
+end
+
+family({
+  "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+  "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+}, function(g, a, n)
+  local places = strided_places(g, a, n)
+  return g.reshape(g.Gather(g.reshape(a.self, { util.product(a.self.shape) }), places), a.size)
+end)
+
+aten:rule("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
+          .. "SymInt? storage_offset=None) -> Tensor",
+  function(g, a, n)
+    local places, row = strided_places(g, a, n), g.reshape(a.self, { util.product(a.self.shape) })
+    local src = g.reshape(a.src:to(a.self.dtype), { util.product(a.src.shape) })
+    return g.reshape(g.ScatterElements(row, places, src, { axis = 0 }), a.self.shape)
   end)
 
 -- ---- diagonals and triangles ----

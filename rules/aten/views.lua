@@ -6,6 +6,12 @@ local aten = require("t2o.rules").namespace("aten")
 
 aten:alias { "alias", "detach", "detach_", "lift", "lift_fresh", "requires_grad_", "positive", "resolve_conj", "resolve_neg" }
 
+-- Outside of training these return what they are given, in place or not.
+aten:alias({
+  "dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
+  "feature_alpha_dropout", "feature_alpha_dropout_",
+}, function(a) return not a.train end)
+
 local function reshaped(t, base, changed) return t.aten.reshape(changed, base.shape) end
 
 for _, name in ipairs {
@@ -111,7 +117,7 @@ end
 
 aten:maybe_view {
   "reshape", "reshape_as", "flatten.using_ints", "ravel", "contiguous", "to.device", "to.dtype", "to.dtype_layout",
-  "to.other", "type_as", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout",
+  "to.other", "type_as",
 }
 
 aten:drop {

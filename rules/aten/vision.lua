@@ -44,7 +44,64 @@ aten:rule("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", channe
 local INTERPOLATION = { [0] = "linear", "nearest", "cubic" }
 local PADDING = { [0] = "zeros", "border", "reflection" }
 
+-- Volumes, before ONNX samples them itself. Where grid points to along an axis of this size, in elements.
+local function coordinate(g, grid, k, size, a)
+  local u = g.Squeeze(g.Slice(grid, g.ints { k }, g.ints { k + 1 }, g.ints { 4 }), g.ints { 4 })
+  local s, last = g.scalar(size, u.dtype), g.scalar(size - 1, u.dtype)
+  u = a.align_corners and (u + 1.0) * 0.5 * last or ((u + 1.0) * s - 1.0) * 0.5
+  if a.padding_mode == 0 then return u end
+  if a.padding_mode == 2 then
+    -- there and back again: what is left of two spans, mirrored in their middle
+    local low = a.align_corners and 0.0 or -0.5
+    local span = g.Max(a.align_corners and last or s, g.scalar(1.0, u.dtype))
+    local away = g.Mod(g.Abs(u - low), span * 2.0, { fmod = 1 })
+    u = g.Min(away, span * 2.0 - away) + low
+  end
+  return g.Min(g.Max(u, g.scalar(0.0, u.dtype)), last)
+end
+
+-- The one or two elements next to a coordinate: { index, weight }, the weight nil for the only one.
+local function neighbours(g, u, a)
+  if a.interpolation_mode == 1 then return { { g.Round(u) } } end
+  local low = g.Floor(u)
+  local t = u - low
+  return { { low, 1.0 - t }, { low + 1.0, t } }
+end
+
+local function times(p, q) return p and q and p * q or p or q end
+
+-- Calls use with every choice of a neighbour in each axis: its flat index, weight, and whether it lies in the volume.
+local function each_corner(g, around, sizes, use, i, flat, weight, inside)
+  i = i or 1
+  if i > #sizes then return use(flat, weight, inside) end
+  for _, near in ipairs(around[i]) do
+    local last = g.scalar(sizes[i] - 1, near[1].dtype)
+    local at = g.Min(g.Max(near[1], g.scalar(0.0, last.dtype)), last)
+    local index, within = at:to("int64"), g.Equal(at, near[1])
+    each_corner(g, around, sizes, use, i + 1, flat and flat * g.scalar(sizes[i], "int64") + index or index,
+                times(weight, near[2]), inside and g.And(inside, within) or within)
+  end
+end
+
+local function sample_volume(g, a)
+  local x, grid = a.input, a.grid
+  local n, c, sizes, around = x:size(0), x:size(1), { table.unpack(x.shape, 3) }, {}
+  for i = 1, 3 do around[i] = neighbours(g, coordinate(g, grid, 3 - i, sizes[i], a), a) end
+  local points = util.product(grid.shape, 2, 4)
+  local volume, sum = g.reshape(x, { n, c, util.product(sizes) }), nil
+  local function row(v) return g.reshape(v, { n, 1, points }) end
+  each_corner(g, around, sizes, function(flat, weight, inside)
+    local y = g.GatherElements(volume, g.expand(row(flat), { n, c, points }), { axis = 2 })
+    if weight then y = y * row(weight) end
+    y = g.Where(row(inside), y, g.scalar(0.0, y.dtype))
+    sum = sum and sum + y or y
+  end)
+  return g.reshape(sum, { n, c, grid:size(1), grid:size(2), grid:size(3) })
+end
+
 local function grid_sampler(g, a)
+  if a.input.rank == 5 and a.interpolation_mode == 2 then g.decline("cubic sampling of volumes") end
+  if a.input.rank == 5 and g.opset < 20 then return sample_volume(g, a) end
   return g.GridSample(a.input, a.grid, { mode = INTERPOLATION[a.interpolation_mode],
                                          padding_mode = PADDING[a.padding_mode], align_corners = a.align_corners })
 end

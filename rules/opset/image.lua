@@ -13,43 +13,38 @@ local RESIZE = "Resize(X, roi?, scales?, sizes?) {antialias=0, axes, coordinate_
 -- Runtimes compute in 32 bits, which decides whether an element lies half-way between two others.
 local function rounded(x) return (string.unpack("f", string.pack("f", x))) end
 
+-- What the dims given by axes are stretched by, where the sizes are known; a dim that stays as it is need not be known.
+local function stretches(n, axes, rank)
+  if n.scales then return n.scales.is_constant and n.scales:tolist() or nil end
+  local sizes = n.sizes and lib.sizes(n.sizes)
+  if not sizes then return nil end
+  local out = {}
+  for i, axis in ipairs(axes) do
+    local have = n.X:size(util.dim(axis, rank))
+    local static = util.is_static(have) and util.is_static(sizes[i])
+    if not static and have ~= sizes[i] then return nil end
+    out[i] = static and sizes[i] / have or 1.0
+  end
+  return out, sizes
+end
+
 -- What each dim is resized to and by: lists over all dims, or nil where it is not known before the run.
 local function plan(n)
-  local x = n.X
-  local rank = lib.rank(x)
+  local rank = lib.rank(n.X)
   local axes = n.axes or util.range(0, rank - 1)
-  local sizes, scales = n.sizes and lib.integers(n.sizes), nil
-  if n.scales then
-    if not n.scales.is_constant then return nil end
-    scales = n.scales:tolist()
-  elseif not sizes then
-    return nil
+  local stretch, sizes = stretches(n, axes, rank)
+  if not stretch then return nil end
+  local common = nil
+  if sizes and n.keep_aspect_ratio_policy and n.keep_aspect_ratio_policy ~= "stretch" then
+    common = (n.keep_aspect_ratio_policy == "not_larger" and math.min or math.max)(table.unpack(stretch))
   end
-  local p = { sizes = {}, scales = {}, rank = rank }
-  for d = 1, rank do
-    p.sizes[d], p.scales[d] = x:size(d - 1), 1.0
-  end
-  if not util.all_static(p.sizes) then return nil end
-  local stretch = {}
-  for i, axis in ipairs(axes) do
-    local have = p.sizes[util.dim(axis, rank) + 1]
-    stretch[i] = scales and scales[i] or sizes[i] / have
-  end
-  if not scales and n.keep_aspect_ratio_policy ~= "stretch" then
-    local pick = n.keep_aspect_ratio_policy == "not_larger" and math.min or math.max
-    local common = pick(table.unpack(stretch))
-    for i = 1, #axes do stretch[i] = common end
-    scales, sizes = nil, nil
-  end
+  local p = { sizes = util.copy(n.X.shape), scales = util.fill(1.0, rank), rank = rank }
   for i, axis in ipairs(axes) do
     local d = util.dim(axis, rank) + 1
-    local have = p.sizes[d]
-    if scales then
-      p.sizes[d] = math.floor(have * stretch[i])
-    else
-      p.sizes[d] = sizes and sizes[i] or math.floor(have * stretch[i] + 0.5)
-    end
-    p.scales[d] = rounded(stretch[i])
+    local have, by = p.sizes[d], common or stretch[i]
+    if not (util.is_static(have) or by == 1) then return nil end
+    p.scales[d] = rounded(by)
+    if by ~= 1 then p.sizes[d] = common and math.floor(have * by + 0.5) or sizes and sizes[i] or math.floor(have * by) end
   end
   return p
 end
@@ -146,7 +141,7 @@ opset:lower(RESIZE, { below = 19 }, function(g, n)
   if n.coordinate_transformation_mode ~= "half_pixel_symmetric" then return end
   local p = plan(n)
   for d = 1, p and p.rank or 0 do
-    if n.scales and p.sizes[d] ~= n.X:size(d - 1) * p.scales[d] then
+    if n.scales and p.scales[d] ~= 1 and p.sizes[d] ~= n.X:size(d - 1) * p.scales[d] then
       return lib.at_newest(resize_by_dims, g, n, p)
     end
   end

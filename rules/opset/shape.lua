@@ -25,7 +25,7 @@ opset:express("Reshape(data, shape) {allowzero=0}", { below = 14 }, function(g, 
   if n.allowzero == 0 then return end
   local sizes = lib.integers(n.shape)
   if sizes and not util.contains(sizes, 0) then return g.Reshape(n.data, n.shape) end
-  for _, d in ipairs(require("t2o.core").content(n.shape) or sizes or {}) do
+  for _, d in ipairs(lib.sizes(n.shape) or {}) do
     if d == 0 then return g.ConstantOfShape(n.shape, { value = g.zeros({ 1 }, n.data.dtype) }) end
   end
   g.decline("allowzero, and a shape that is computed at run time")

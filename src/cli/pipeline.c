@@ -7,9 +7,9 @@
 
 #include <time.h>
 
-static int ask_view_kind(void *ctx, const char *op)
+static int ask_view_kind(void *ctx, const t2o_node *n)
 {
-    return t2o_script_view_kind(ctx, op);
+    return t2o_script_view_kind(ctx, n);
 }
 
 static t2o_value *ask_rebuild(void *ctx, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,

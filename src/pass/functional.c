@@ -231,7 +231,7 @@ static bool write(state *st, t2o_node *n, t2o_value *self, t2o_value *result)
 static bool look_at(state *st, t2o_node *n, t2o_value *self)
 {
     const char *pure = functional_name(st->g->s, n->op);
-    int kind = st->views->kind(st->views->ctx, n->op);
+    int kind = st->views->kind(st->views->ctx, n);
     if (pure && self && n->n_outputs && kind != 2) {
         n->op = pure;
         n->inplace = !kind;

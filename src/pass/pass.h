@@ -7,7 +7,7 @@
 /* What the functional pass asks of the rules. */
 typedef struct t2o_view_oracle {
     /* 0 no view, 1 a view of its first tensor, 2 that tensor itself, 3 a view or a copy, which only the run tells */
-    int (*kind)(void *ctx, const char *op);
+    int (*kind)(void *ctx, const t2o_node *n);
     /* The base with the window that output number `output` of the node `view` shows replaced by `changed`: built before
      * the node `before` (NULL = at the end). NULL where the op has no inverse, or after an error. */
     t2o_value *(*rebuild)(void *ctx, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,

@@ -517,12 +517,13 @@ bool t2o_script_lower(t2o_script *k, t2o_graph *graph, int opset)
 
 /* ---- questions to the registry ---- */
 
-int t2o_script_view_kind(t2o_script *k, const char *op)
+int t2o_script_view_kind(t2o_script *k, const t2o_node *n)
 {
     if (!push_function(k, "t2o.rules", "view_kind"))
         return 0;
-    lua_pushstring(k->L, op);
-    int kind = script_call(k, 1, 1) ? (int)lua_tointeger(k->L, -1) : 0;
+    lua_pushstring(k->L, n->op);
+    push_node(k->L, n);
+    int kind = script_call(k, 2, 1) ? (int)lua_tointeger(k->L, -1) : 0;
     lua_pop(k->L, 1);
     return kind;
 }

@@ -257,7 +257,7 @@ static void regions_that_do_not_fit_are_refused(void **state)
 
 /* window: a view with an inverse that needs the base; turn: one that needs the changed view only; fixed: without an
  * inverse; maybe: a view or a copy; same, same_: the tensor itself; turn_: in place, but a view. */
-static int view_kind(void *ctx, const char *op)
+static int view_kind(void *ctx, const t2o_node *n)
 {
     (void)ctx;
     static const struct { const char *op; int kind; } kinds[] = {
@@ -265,7 +265,7 @@ static int view_kind(void *ctx, const char *op)
         { "aten::pair", 1 },   { "aten::same", 2 }, { "aten::same_", 2 }, { "aten::maybe", 3 },
     };
     for (size_t i = 0; i < COUNT(kinds); i++)
-        if (!strcmp(kinds[i].op, op))
+        if (!strcmp(kinds[i].op, n->op))
             return kinds[i].kind;
     return 0;
 }
