@@ -67,6 +67,11 @@ function opset.integers(v) end
 ---@return integer[]
 function opset.known_integers(v, what) end
 
+--- What a value of rank 0 or 1 holds, as integers and dims; nil where it is not known.
+---@param v t2o.Value
+---@return t2o.Size[]?
+function opset.sizes(v) end
+
 --- The rank of a value.
 ---
 --- Declines: where it is not known.

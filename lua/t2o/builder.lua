@@ -144,7 +144,9 @@ end
 function g.full(shape, value, dtype)
   for _, d in ipairs(shape) do
     if math.type(d) ~= "integer" then
-      return g.Expand(g.scalar(value, dtype or default_dtype(value)), g.ints(shape))
+      dtype = dtype or default_dtype(value)
+      if core.is_value(value) or core.is_dim(value) then return g.Expand(g.scalar(value, dtype), g.ints(shape)) end
+      return g.ConstantOfShape(g.ints(shape), { value = core.constant(dtype, { 1 }, value) })
     end
   end
   return core.constant(dtype or default_dtype(value), shape, value)
@@ -211,10 +213,12 @@ local function add_all(pieces, op)
 end
 
 local function symbol_value(d)
-  local value, axis = core.symbol_source(d.name)
+  local value, axis, mul, add = core.symbol_source(d.name)
   if not value then core.decline(string.format("no tensor tells the size %s at run time", tostring(d))) end
-  if axis < 0 then return g.Reshape(M.cast(value, "int64"), g.const { 1 }) end
-  return g.Shape(value, { start = axis, ["end"] = axis + 1 })
+  local n = axis < 0 and g.Reshape(M.cast(value, "int64"), g.const { 1 })
+    or g.Shape(value, { start = axis, ["end"] = axis + 1 })
+  if add ~= 0 then n = g.Sub(n, g.const { add }) end
+  return mul == 1 and n or g.Div(n, g.const { mul })
 end
 
 local NUMBER_OPS = {
@@ -261,8 +265,7 @@ local function compute(d)
   if d.kind == "mul" then return add_all(pieces, "Mul") end
   local fn = NUMBER_OPS[d.name]
   if not fn then core.decline(string.format("the size %s cannot be computed in ONNX", tostring(d))) end
-  local zero_known = d.name == "FloorDiv" and core.compare(d.args[1], 0)
-  if zero_known and zero_known >= 0 then return g.Div(pieces[1], pieces[2]) end
+  if d.name == "FloorDiv" and core.compare(d.args[1], -1) == 1 then return g.Div(pieces[1], pieces[2]) end
   return fn(pieces[1], pieces[2])
 end
 
@@ -356,6 +359,10 @@ function g.shape(dims) return g.ints(dims) end
 
 --- x broadcast to a shape.
 function g.expand(x, dims)
+  for _, d in ipairs(dims) do
+    -- nothing is in it, and ONNX Runtime's Expand keeps a 1 where a 0 is asked for
+    if d == 0 then return g.full(infer.broadcast(x.shape, dims), 0, x.dtype) end
+  end
   local y = g.Expand(x, g.ints(dims))
   core.set_shape(y, infer.broadcast(x.shape, dims))
   return y

@@ -161,7 +161,7 @@ local function integer_power(g, x, n)
   local result, base = one, x
   for i = 1, 6 do
     local odd = g.Equal(g.Mod(rest, two), g.scalar(1, n))
-    result = g.Where(odd, g.Mul(result, base), result)
+    result = util.where(g, odd, g.Mul(result, base), result)
     if i < 6 then
       base = g.Mul(base, base)
       rest = g.Div(rest, two)
@@ -170,9 +170,10 @@ local function integer_power(g, x, n)
   if types.is_unsigned(dtype) then return result end
   -- of the negative powers only those of 1 and -1 are not 0
   local unit = g.Equal(g.Abs(x), one)
-  return g.Where(g.And(negative, g.Not(unit)), g.scalar(0, x), result)
+  return util.where(g, g.And(negative, g.Not(unit)), g.scalar(0, x), result)
 end
 
+-- The exponents that PyTorch takes as these functions, which differ from powers at minus infinity and at -0.
 local FLOAT_POWERS = {
   [0] = function(g, x) return g.expand(g.scalar(1, x), x.shape) end,
   [1] = function(g, x) return g.Identity(x) end,
@@ -187,7 +188,7 @@ local function power(g, x, n)
   x, n, dtype = util.promote(x, n)
   if dtype == "bool" then g.decline("a power of bool") end
   if types.is_float(dtype) then
-    local special = FLOAT_POWERS[exponent]
+    local special = types.bits(dtype) > 16 and FLOAT_POWERS[exponent]
     return special and special(g, x) or g.Pow(x, n)
   end
   if math.type(exponent) == "integer" then
@@ -208,7 +209,9 @@ aten:rule("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", function(g, a)
 end)
 
 local function float_power(g, a)
-  return g.Pow(g.scalar(a.self, "float64"), g.scalar(a.exponent, "float64"))
+  local n = a.exponent
+  if type(n) ~= "number" then n = g.scalar(n, "float64") end
+  return power(g, g.scalar(a.self, "float64"), n)
 end
 
 aten:rule("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power)
@@ -230,7 +233,9 @@ local function extreme(g, op, x, y)
   local dtype
   x, y, dtype = util.promote(x, y)
   if dtype == "bool" then return g[LOGICAL[op]](x, y) end
-  if types.is_int(dtype) and types.bits(dtype) == 16 then return g.Where(g[COMPARISON[op]](x, y), x, y) end
+  if types.is_int(dtype) and types.bits(dtype) == 16 then
+    return util.where(g, g[COMPARISON[op]](x, y), x, y)
+  end
   return g[op](x, y)
 end
 
@@ -249,24 +254,23 @@ for op, name in pairs { Max = "max", Min = "min" } do
   binary({ "f" .. name }, { "plain" }, function(g, a) return extreme_number(g, op, a.self, a.other) end)
 end
 
--- A bound as a number of the dtype; nil where it does not bind.
-local function bound(g, x, dtype)
-  if x == nil then return nil end
-  if x ~= x then g.decline("a bound that is not a number") end
-  return g.scalar(x, dtype)
-end
-
-local function clamp(g, x, low, high)
-  local dtype = types.result_type(x, low ~= nil and low or x, high ~= nil and high or x)
-  return g.Clip(x:to(dtype), bound(g, low, dtype), bound(g, high, dtype))
-end
-
--- The lower bound first: where the two cross, the upper one wins.
+-- The lower bound first: where the two cross, the upper one wins. One bound alone is no Clip: for the other one runtimes
+-- take the largest number of the dtype, which an infinity then becomes.
 local function clamp_tensors(g, x, low, high)
   local dtype = types.result_type(x, low or x, high or x)
   x = x:to(dtype)
   if low then x = extreme(g, "Max", x, low:to(dtype)) end
   return high and extreme(g, "Min", x, high:to(dtype)) or x
+end
+
+local function clamp(g, x, low, high)
+  if low ~= low or high ~= high then g.decline("a bound that is not a number") end
+  local dtype = types.result_type(x, low == nil and x or low, high == nil and x or high)
+  local bottom, top = low ~= nil and g.scalar(low, dtype), high ~= nil and g.scalar(high, dtype)
+  if not (bottom and top) or types.bits(dtype) == 16 then
+    return clamp_tensors(g, x:to(dtype), bottom or nil, top or nil)
+  end
+  return g.Clip(x:to(dtype), bottom, top)
 end
 
 for _, name in ipairs { "clamp", "clip" } do

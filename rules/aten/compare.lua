@@ -108,9 +108,9 @@ local function shift_operands(g, a)
   local limit = types.is_unsigned(dtype) and bits - 1 or bits - 2
   local beyond = g.GreaterOrEqual(n, g.scalar(bits, n))
   if not types.is_unsigned(dtype) then beyond = g.Or(beyond, g.Less(n, g.scalar(0, n))) end
-  local first = g.Where(beyond, g.scalar(0, n), n)
+  local first = util.where(g, beyond, g.scalar(0, n), n)
   local over = g.Greater(first, g.scalar(limit, n))
-  first = g.Where(over, g.scalar(limit, n), first)
+  first = util.where(g, over, g.scalar(limit, n), first)
   local factor = g.Pow(g.scalar(2.0, "float64"), first:to("float64")):to(dtype)
   return x, factor, over, beyond
 end
@@ -118,16 +118,16 @@ end
 local function shift_left(g, a)
   local x, factor, over, beyond = shift_operands(g, a)
   local y = g.Mul(x, factor)
-  if not types.is_unsigned(x.dtype) then y = g.Where(over, g.Add(y, y), y) end
-  return g.Where(beyond, g.scalar(0, y), y)
+  if not types.is_unsigned(x.dtype) then y = util.where(g, over, g.Add(y, y), y) end
+  return util.where(g, beyond, g.scalar(0, y), y)
 end
 
 local function shift_right(g, a)
   local x, factor, over, beyond = shift_operands(g, a)
   local y = x // factor
-  if types.is_unsigned(x.dtype) then return g.Where(beyond, g.scalar(0, y), y) end
-  local sign = g.Where(g.Less(x, g.scalar(0, x)), g.scalar(-1, x), g.scalar(0, x))
-  return g.Where(g.Or(over, beyond), sign, y)
+  if types.is_unsigned(x.dtype) then return util.where(g, beyond, g.scalar(0, y), y) end
+  local sign = util.where(g, g.Less(x, g.scalar(0, x)), g.scalar(-1, x), g.scalar(0, x))
+  return util.where(g, g.Or(over, beyond), sign, y)
 end
 
 for name, fn in pairs { left = shift_left, right = shift_right } do

@@ -3,7 +3,7 @@
 local aten = require("t2o.rules").namespace("aten")
 local types = require("t2o.types")
 
--- first(g, x) is the polynomial of degree 1; next(g, x, k, p, q) that of degree k + 2 after those of degrees k and k + 1.
+-- first(g, x) is the polynomial of degree 1; next(g, x, k, p, q) that of degree k + 2, p and q being the two before it.
 local function chebyshev(first, shift)
   local function argument(x) return shift and x * 2 - 1 or x end
   return {

@@ -143,8 +143,10 @@ local function max_pool(g, x, c, with_indices)
   local narrow = c.fixed -- runtimes want less padding than kernel
   for i = 1, c.m do narrow = narrow and c.after[i] < c.kernel[i] and c.padding[i] < c.kernel[i] end
   if not narrow then x = pad(g, x, c.padding, c.after, lowest(x.dtype)) end
-  local y, indices = g.MaxPool(x, { kernel_shape = c.kernel, strides = c.stride, dilations = c.dilation,
-                                    pads = narrow and sides(c.padding, c.after) or nil, outputs = with_indices and 2 or 1 })
+  local y, indices = g.MaxPool(x, {
+    kernel_shape = c.kernel, strides = c.stride, dilations = c.dilation,
+    pads = narrow and sides(c.padding, c.after) or nil, outputs = with_indices and 2 or 1,
+  })
   if not with_indices then return y:to(dtype) end
   -- ONNX counts through the whole tensor, PyTorch through a plane
   local planes = { table.unpack(x.shape, 3) }
@@ -250,8 +252,8 @@ local function adaptive_windows(g, n, m)
   return starts, stops - starts, m == 1 and n or n // m + 2
 end
 
--- Where the elements of the windows stand: int64[m, longest], short windows filled up with their last element; and which
--- are no filling.
+-- Where the elements of the windows stand: int64[m, longest], short windows filled up with their
+-- last element; and which are no filling.
 local function adaptive_positions(g, n, m)
   local starts, lengths, longest = adaptive_windows(g, n, m)
   local k = g.reshape(util.arange(g, longest), { 1, longest })
@@ -322,14 +324,12 @@ end
 
 -- int64[N, C, want]
 local function fractional_starts(g, sample, have, kernel, want)
-  local last = g.scalar(have - kernel, "int64")
-  local shape = { sample:size(0), sample:size(1), want }
-  if want == 1 then return g.expand(g.reshape(last, { 1, 1, 1 }), shape) end
-  local alpha = g.scalar(have - kernel, sample.dtype) / g.scalar(want - 1, sample.dtype)
+  local alpha = g.scalar(have - kernel, sample.dtype) / g.scalar(math.max(want - 1, 1), sample.dtype)
   local first = (sample * alpha):to("int64")
+  local last = first * g.scalar(0, "int64") + g.scalar(have - kernel, "int64") -- one for every plane
+  if want == 1 then return last end
   local starts = ((util.arange(g, want - 1):to(sample.dtype) + sample) * alpha):to("int64") - first
-  local ends = g.expand(g.reshape(last, { 1, 1, 1 }), { shape[1], shape[2], 1 })
-  return g.Concat(starts, ends, { axis = 2 })
+  return g.Concat(starts, last, { axis = 2 })
 end
 
 -- column[i]: which of the samples belongs to axis i (0-based)
@@ -372,7 +372,7 @@ local function scatter_planes(g, values, indices, sizes, add)
   local rank = values.rank
   local m = #sizes
   local outer = { table.unpack(values.shape, 1, rank - m) }
-  local function flat(v) return g.reshape(v, sides(outer, { util.product({ table.unpack(v.shape, rank - m + 1) }) })) end
+  local function flat(v) return g.reshape(v, sides(outer, { util.product(v.shape, rank - m + 1) })) end
   local planes = g.zeros(sides(outer, { util.product(sizes) }), values.dtype)
   local y = g.ScatterElements(planes, flat(indices), flat(values),
                               { axis = rank - m, reduction = add and "add" or nil })

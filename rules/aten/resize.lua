@@ -5,8 +5,8 @@ local util = require("t2o.util")
 
 local function single(x) return (string.unpack("<f", string.pack("<f", x))) end
 
--- An axis to resize: { dim, have, want, scale }; scale is the factor that was given, nil where it follows from the sizes.
-
+-- Axes to resize: { dim, have, want, scale }; scale is the factor that was given, nil where it follows
+-- from the sizes.
 local function axes_of(x, want, scales)
   local axes, m = {}, #want
   for i = 1, m do
@@ -188,7 +188,8 @@ local function smooth(mode, terms)
   return function(g, x, axes, align)
     if not util.is_float(x.dtype) then g.decline("%s interpolation of %s", mode, x.dtype) end
     local how = align and "align_corners" or "half_pixel"
-    local attrs = { mode = mode, coordinate_transformation_mode = how, cubic_coeff_a = mode == "cubic" and CUBIC or nil }
+    local attrs = { mode = mode, coordinate_transformation_mode = how,
+                    cubic_coeff_a = mode == "cubic" and CUBIC or nil }
     return RESIZABLE[x.dtype] and operator(g, x, axes, attrs, align) or step_by_step(g, x, axes, terms, align)
   end
 end
@@ -262,7 +263,8 @@ local function same_size(axes, align)
   return all(axes, function(axis) return util.equal(axis.have, axis.want) and (align or follows(axis)) end)
 end
 
--- PyTorch takes no notice of a given factor where an axis keeps its size (or, in nearest2d, doubles it) - in some modes.
+-- In some modes PyTorch takes no notice of a given factor where an axis keeps its size or, in nearest2d,
+-- doubles it.
 local KEEPS = { linear = { 1 }, nearest2d = { 1, 2 } }
 
 local function resize(g, x, want, scales, kind, align)

@@ -2,6 +2,7 @@
 
 local aten = require("t2o.rules").namespace("aten")
 local infer = require("t2o.infer")
+local types = require("t2o.types")
 local util = require("t2o.util")
 
 local LAST = math.maxinteger -- a bound of a slice that means "to the end"
@@ -73,8 +74,13 @@ family({
   "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
   "view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor",
 }, function(g, a)
-  if a.dtype == a.self.dtype then return a.self end
-  return g.decline("the bits of a %s read as %s", a.self.dtype, a.dtype)
+  local from, to = a.self.dtype, a.dtype
+  if from == to then return a.self end
+  local same_width = types.bits(from) == types.bits(to) and from ~= "bool" and to ~= "bool"
+  -- between integers a cast keeps the bits
+  if same_width and util.is_int(from) and util.is_int(to) then return a.self:to(to) end
+  if same_width and g.opset >= 26 then return g.BitCast(a.self, { to = to }) end
+  return g.decline("the bits of a %s read as %s", from, to)
 end)
 
 local function flatten(g, x, first, last)
@@ -850,11 +856,16 @@ end)
 
 -- ---- numbers ----
 
--- The one element as a number: integers are int64 from here on, as Python's are.
+-- The one element as a number, which counts less in promotion than a tensor does. Integers are int64 from here on, as
+-- Python's are.
 family({
   "item(Tensor self) -> Scalar",
   "_local_scalar_dense(Tensor self) -> Scalar",
 }, function(g, a)
   local x = g.reshape(a.self, {})
-  return util.is_int(x.dtype) and x:to("int64") or x
+  local narrow = x.dtype == "float16" or x.dtype == "bfloat16"
+  local y = x:to(narrow and "float32" or util.is_int(x.dtype) and "int64" or x.dtype)
+  if y == a.self then y = g.Identity(y) end
+  types.mark_wrapped(y)
+  return y
 end)

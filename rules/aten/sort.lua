@@ -110,7 +110,8 @@ aten:rule("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, 
   local times = sum(g, g.Equal(unsqueeze(g, row, -1), unsqueeze(g, row, -2)):to("int64"), -1)
   local most = g.Equal(times, g.ReduceMax(times, g.ints { -1 }))
   -- a sorted row of what stands there most often begins with the least
-  local order_as = x.dtype == "bool" and "int32" or ORDERED_AS[x.dtype] or x.dtype
+  local narrow = x.dtype == "bool" or util.is_int(x.dtype) and types.bits(x.dtype) < 32
+  local order_as = narrow and "int32" or ORDERED_AS[x.dtype] or x.dtype
   local key = row:to(order_as)
   local limit = types.is_float(order_as) and math.huge or select(2, types.limits(order_as))
   local least = g.ReduceMin(g.Where(most, key, g.scalar(limit, order_as)), g.ints { -1 })

@@ -46,6 +46,19 @@ local function erfc(g, x)
 end
 
 each({ "special_erfcx" }, erfcx)
+
+-- erf(x) / x of x^2 up to 1. Runtimes have the function in single precision.
+local ERF_NEAR = {
+  0.97547693938265, -0.14226120510371, 0.0100355821876, -0.00057687646997675, 2.7419931252196e-5,
+  -1.1043175507345e-6, 3.8488755420345e-8, -1.1808582533875e-9, 3.2334215826051e-11,
+}
+
+each({ "erf", "special_erf" }, function(g, x)
+  if x.dtype ~= "float64" then return g.Erf(x) end
+  local near = g.Mul(x, util.chebyshev(g, g.Mul(x, x) * 2 - 1, ERF_NEAR))
+  return g.Where(g.Less(g.Abs(x), g.scalar(1, x)), near, g.Sub(g.scalar(1, x), erfc(g, x)))
+end)
+
 each({ "erfc", "special_erfc" }, erfc)
 
 -- The normal distribution
@@ -234,7 +247,9 @@ local function zeta(g, s, q)
   local exponent = g.Neg(s)
   if s.rank > 0 then exponent = g.Unsqueeze(exponent, g.ints { s.rank }) end
   local number = most:to(q.dtype)
-  local sum = g.Add(last_sum(g, g.Pow(terms, exponent)), zeta_tail(g, s, g.Add(q, number) + TERMS))
+  local tail = zeta_tail(g, s, g.Add(q, number) + TERMS)
+  tail = g.Where(g.And(g.IsInf(s), g.LessOrEqual(q, g.scalar(1, q))), g.scalar(0, tail), tail)
+  local sum = g.Add(last_sum(g, g.Pow(terms, exponent)), tail)
   local one, whole = g.scalar(1, s), g.Equal(q, g.Floor(q))
   local low = g.LessOrEqual(q, g.scalar(0, q))
   local undefined = g.Or(g.And(low, g.Not(g.Equal(s, g.Floor(s)))), g.Less(q, g.scalar(-DEEPEST, q)))
@@ -335,9 +350,9 @@ local function gcd(g, x, y)
   local state = { x.dtype, shape }
   local body = g.body("step", { { "int64", {} }, { go, {} }, state, state }, function(_, _, u, v)
     local done = g.Equal(v, zero)
-    local rest = g.Mod(u, g.Where(done, g.scalar(1, v), v))
-    local after = g.Where(done, v, rest)
-    return any(after), g.Where(done, u, v), after
+    local rest = g.Mod(u, util.where(g, done, g.scalar(1, v), v))
+    local after = util.where(g, done, v, rest)
+    return any(after), util.where(g, done, u, v), after
   end)
   return g.Loop(nil, any(y), x, y, { body = body, outputs = 2 })[1]
 end
@@ -352,15 +367,17 @@ aten:rule("gcd(Tensor self, Tensor other) -> Tensor", function(g, a) return gcd(
 
 aten:rule("lcm(Tensor self, Tensor other) -> Tensor", function(g, a)
   local x, y = integers(g, a)
+  local dtype = x.dtype
+  if types.bits(dtype) < 32 then x, y = x:to("int32"), y:to("int32") end
   local d = gcd(g, x, y)
-  local safe = g.Where(g.Equal(d, g.scalar(0, d)), g.scalar(1, d), d)
+  local safe = util.where(g, g.Equal(d, g.scalar(0, d)), g.scalar(1, d), d)
   local product = g.Mul(g.Div(x, safe), y)
-  return types.is_unsigned(product.dtype) and product or g.Abs(product)
+  return g.Abs(product):to(dtype)
 end)
 
 -- ---- the parts of floats ----
 
--- x = mantissa * 2^exponent with the mantissa in [0.5, 1). The logarithm may be off by one, which shows in the mantissa.
+-- x = mantissa * 2^exponent with the mantissa in [0.5, 1). The logarithm may be off by one, as the mantissa then shows.
 aten:rule("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", function(g, a)
   local x = a.self:to("float64")
   local size = g.Abs(x)

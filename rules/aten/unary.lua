@@ -65,8 +65,7 @@ end)
 
 for op, names in pairs {
   Exp = { "exp" }, Log = { "log" }, Sqrt = { "sqrt" }, Reciprocal = { "reciprocal" }, Sin = { "sin" },
-  Cos = { "cos" }, Erf = { "erf", "special_erf" },
-  Sigmoid = { "special_expit" },
+  Cos = { "cos" }, Sigmoid = { "special_expit" },
 } do
   each_float(names, function(g, x) return g[op](x) end)
 end
@@ -251,7 +250,7 @@ aten:rule("heaviside(Tensor self, Tensor values) -> Tensor", function(g, a)
   local x, v, dtype = util.promote(a.self, a.values)
   if dtype == "bool" then return g.Or(x, v) end
   local zero = g.scalar(0, x)
-  return g.Where(g.Equal(x, zero), v, g.Greater(x, zero):to(dtype))
+  return util.where(g, g.Equal(x, zero), v, g.Greater(x, zero):to(dtype))
 end)
 
 -- self * 2^other

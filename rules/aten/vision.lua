@@ -6,7 +6,8 @@ local util = require("t2o.util")
 
 -- ---- pixels and channels ----
 
--- x reshaped to `parts` behind its outer dims, transposed there, and reshaped to `dims`; perm counts from the first part.
+-- x reshaped to `parts` behind its outer dims, transposed there, and reshaped to `dims`; perm counts from
+-- the first part.
 local function regroup(g, x, parts, perm, dims)
   local outer = { table.unpack(x.shape, 1, x.rank - 3) }
   local function behind(list) return table.move(list, 1, #list, #outer + 1, util.copy(outer)) end
@@ -107,8 +108,8 @@ local function grid_sampler(g, a)
 end
 
 for _, name in ipairs { "grid_sampler", "grid_sampler_2d", "grid_sampler_3d" } do
-  aten:rule(name .. "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-            grid_sampler)
+  aten:rule(name .. "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+            .. "bool align_corners) -> Tensor", grid_sampler)
 end
 
 aten:rule("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", function(g, a)

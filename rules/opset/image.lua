@@ -235,6 +235,68 @@ opset:lower("GridSample(X, grid) {align_corners=0, mode='linear', padding_mode='
   return lib.again(n, nil, lib.attrs(n, { mode = OLD_MODES[n.mode] or n.mode }))
 end)
 
+-- A normalised coordinate in elements of a dim of a size (0-d, of the coordinate's dtype).
+local function in_elements(g, x, size, align_corners)
+  local one = g.scalar(1, x)
+  if align_corners == 1 then return g.Mul(g.Add(x, one) * 0.5, g.Sub(size, one)) end
+  return g.Sub(g.Mul(g.Add(x, one), size), one) * 0.5
+end
+
+local function clamped(g, x, size)
+  return g.Min(g.Max(x, g.scalar(0, x)), g.Sub(size, g.scalar(1, x)))
+end
+
+-- Back and forth between the borders: the corners' centres, or their outer edges.
+local function reflected(g, x, size, align_corners)
+  local low = g.scalar(align_corners == 1 and 0 or -0.5, x)
+  local span = align_corners == 1 and g.Sub(size, g.scalar(1, x)) or size
+  local away = g.Abs(g.Sub(x, low))
+  local safe = g.Max(span, g.scalar(1e-6, x))
+  local turns = g.Floor(g.Div(away, safe))
+  local rest = g.Sub(away, g.Mul(turns, safe))
+  local odd = g.Greater(g.Sub(turns * 0.5, g.Floor(turns * 0.5)), g.scalar(0.25, x))
+  return clamped(g, g.Add(g.Where(odd, g.Sub(span, rest), rest), low), size)
+end
+
+-- The elements at whole coordinates (of shape [batch, 1, places]), 0 where they lie outside.
+local function picked(g, flat, x, y, width, height)
+  local function inside(v, size) return g.And(g.Not(g.Less(v, g.scalar(0, v))), g.Less(v, size)) end
+  local within = g.And(inside(x, width), inside(y, height))
+  local at = g.Add(g.Mul(clamped(g, y, height), width), clamped(g, x, width)):to("int64")
+  local shape = g.Concat(g.Shape(flat, { start = 0, ["end"] = 2 }), g.Shape(at, { start = 2 }), { axis = 0 })
+  return g.Where(within, g.GatherElements(flat, g.Expand(at, shape), { axis = 2 }), g.scalar(0, flat))
+end
+
+opset:express("GridSample(X, grid) {align_corners=0, mode='bilinear', padding_mode='zeros'}", { below = 16 },
+  function(g, n)
+    if lib.rank(n.X) ~= 4 or n.mode == "bicubic" or n.mode == "cubic" then g.decline("the mode %s", n.mode) end
+    local x = n.X:to("float32")
+    local flat = g.Reshape(x, g.const { 0, 0, -1 })
+    local function size_of(d) return g.Gather(g.Shape(x), g.scalar(d, "int64")):to("float32") end
+    local width, height = size_of(3), size_of(2)
+    local function coordinate(i, size)
+      local v = g.Gather(n.grid:to("float32"), g.scalar(i, "int64"), { axis = 3 })
+      v = in_elements(g, g.Unsqueeze(g.Flatten(v, { axis = 1 }), g.const { 1 }), size, n.align_corners)
+      if n.padding_mode == "border" then return clamped(g, v, size) end
+      return n.padding_mode == "reflection" and reflected(g, v, size, n.align_corners) or v
+    end
+    local u, v, y = coordinate(0, width), coordinate(1, height), nil
+    if n.mode == "nearest" then
+      y = picked(g, flat, g.Round(u), g.Round(v), width, height)
+    else
+      local left, top, one = g.Floor(u), g.Floor(v), g.scalar(1, "float32")
+      for i = 0, 3 do
+        local right, bottom = i % 2 == 1, i // 2 == 1
+        local a, b = right and g.Add(left, one) or left, bottom and g.Add(top, one) or top
+        local weight = g.Mul(g.Sub(one, g.Abs(g.Sub(u, a))), g.Sub(one, g.Abs(g.Sub(v, b))))
+        local part = g.Mul(picked(g, flat, a, b, width, height), weight)
+        y = y and g.Add(y, part) or part
+      end
+    end
+    local shape = g.Concat(g.Shape(x, { start = 0, ["end"] = 2 }), g.Shape(n.grid, { start = 1, ["end"] = 3 }), { axis = 0 })
+    return g.Reshape(y, shape):to(n.X.dtype)
+  end)
+
 -- Evenly spaced from -1 to 1 over a size (a value of shape [1]); without align_corners they are centres of the cells.
 local function spaced(g, size, align_corners)
   local i = g.Range(g.scalar(0, "int64"), g.Squeeze(size, g.ints { 0 }), g.scalar(1, "int64")):to("float32")

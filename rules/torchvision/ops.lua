@@ -41,8 +41,8 @@ torchvision:rule("roi_pool(Tensor input, Tensor rois, float spatial_scale, SymIn
   end)
 
 -- Every bin has channels of its own: of the bins of all channels, those stay that belong together.
-torchvision:rule("ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
-                 .. "int sampling_ratio) -> (Tensor, Tensor)",
+torchvision:rule("ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+                 .. "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
   function(g, a)
     local h, w = a.pooled_height, a.pooled_width
     local all, bins, own = roi_align(g, a, true), h * w, {}

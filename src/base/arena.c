@@ -98,7 +98,7 @@ char *t2o_vprintf(t2o_arena *arena, const char *format, va_list args)
     va_list again;
     va_copy(again, args);
     char brief[128];
-    int n = vsnprintf(brief, sizeof brief, format, args);
+    int n = format ? vsnprintf(brief, sizeof brief, format, args) : 0;
     char *text = t2o_alloc(arena, (size_t)(n < 0 ? 0 : n) + 1);
     if (n >= (int)sizeof brief)
         vsnprintf(text, (size_t)n + 1, format, again);

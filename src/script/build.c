@@ -349,7 +349,8 @@ static int l_resume(lua_State *L)
     return 0;
 }
 
-/* core.symbol_source(name) -> value, axis (0-based; -1: the value is the number itself), or nil */
+/* core.symbol_source(name) -> value, axis, mul, add, or nil: the symbol is (n - add) / mul, n being the size of the value
+ * at the axis (0-based), or the value itself (axis -1) */
 static int l_symbol_source(lua_State *L)
 {
     const symbol_source *source = t2o_map_get(&script_of(L)->symbols, luaL_checkstring(L, 1));
@@ -357,7 +358,9 @@ static int l_symbol_source(lua_State *L)
         return lua_pushnil(L), 1;
     push_value(L, source->value);
     lua_pushinteger(L, source->axis);
-    return 2;
+    lua_pushinteger(L, source->mul);
+    lua_pushinteger(L, source->add);
+    return 4;
 }
 
 /* core.context() -> opset asked for, target, opset that is built with */

@@ -7,10 +7,11 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-/* Where a symbol's number can be read in the graph being built. */
+/* Where a symbol's number can be read in the graph being built: it is (n - add) / mul of a number n. */
 typedef struct symbol_source {
-    t2o_value *value; /* a tensor with the symbol as dimension `axis`, or a scalar (axis -1) */
+    t2o_value *value; /* a tensor whose dimension `axis` is n, or a scalar that is n (axis -1) */
     int axis;
+    int64_t mul, add;
 } symbol_source;
 
 struct t2o_script {

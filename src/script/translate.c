@@ -19,13 +19,33 @@ static bool push_function(t2o_script *k, const char *module, const char *name)
 
 /* ---- symbols ---- */
 
+/* x as mul * symbol + add; NULL where it has another form. */
+static const t2o_expr *linear(const t2o_expr *x, int64_t *mul, int64_t *add)
+{
+    *mul = 1, *add = 0;
+    if (x->kind == T2O_EXPR_ADD && x->n_args == 2 && x->args[1]->kind == T2O_EXPR_INT) {
+        *add = x->args[1]->value;
+        x = x->args[0];
+    }
+    if (x->kind == T2O_EXPR_MUL && x->n_args == 2 && x->args[0]->kind == T2O_EXPR_INT) {
+        *mul = x->args[0]->value;
+        x = x->args[1];
+    }
+    return x->kind == T2O_EXPR_SYMBOL && *mul > 0 ? x : NULL;
+}
+
 static void add_source(t2o_script *k, const t2o_expr *x, t2o_value *value, int axis)
 {
-    if (!x || x->kind != T2O_EXPR_SYMBOL || t2o_map_get(&k->symbols, x->name))
+    int64_t mul, add;
+    const t2o_expr *symbol = x ? linear(x, &mul, &add) : NULL;
+    const symbol_source *known = symbol ? t2o_map_get(&k->symbols, symbol->name) : NULL;
+    bool plain = symbol == x;
+    /* a place where the symbol itself stands is better than one where it is computed from */
+    if (!symbol || (known && (!plain || (known->mul == 1 && known->add == 0))))
         return;
     symbol_source *source = T2O_NEW(k->s->arena, symbol_source);
-    *source = (symbol_source){ value, axis };
-    t2o_map_set(k->s->arena, &k->symbols, x->name, source);
+    *source = (symbol_source){ value, axis, mul, add };
+    t2o_map_set(k->s->arena, &k->symbols, symbol->name, source);
 }
 
 static void add_sources(t2o_script *k, t2o_value *v)
