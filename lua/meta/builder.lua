@@ -7,8 +7,9 @@
 ---@field outputs? integer
 
 --- Builds ONNX. Every operator of the newest opset is a function: inputs by position (nil leaves an optional one out),
---- attributes by name in a last table, `{ outputs = n }` where the number of outputs varies. Several outputs are several
---- returns, a varying number comes as a list. What is newer than the opset asked for is expressed in that afterwards.
+--- attributes by name in a last table, `{ outputs = n }` where the number of outputs varies. Several outputs are
+--- several returns, a varying number comes as a list. What is newer than the opset asked for is expressed in that
+--- afterwards.
 ---
 --- Bodies are functions: `g.If(c, { then_branch = function(g) return x end, else_branch = function(g) return y end })`;
 --- values from outside may be used inside.

@@ -32,7 +32,9 @@ function Tape:op(op, inputs, attrs) end
 ---@field target string
 ---@field op string
 
----@alias t2o.Handler fun(node: t2o.HandlerNode, value_map: table<any, t2o.Value>, tape: t2o.Tape, opset_version: integer): t2o.Value[], table?
+---@alias t2o.ValueMap table<any, t2o.Value>
+
+---@alias t2o.Handler fun(node: t2o.HandlerNode, map: t2o.ValueMap, tape: t2o.Tape, opset: integer): t2o.Value[], table?
 
 --- The tensors of a call, in order, into one ONNX operator.
 ---

@@ -33,7 +33,8 @@ local function register(text, options, fn, opset)
   local op, names, defaults = parse(text)
   local list = lowerings[op] or {}
   list[#list + 1] = {
-    below = options.below, fn = fn, inputs = names, attrs = defaults, opset = opset, order = #list, place = core.where(),
+    below = options.below, fn = fn, inputs = names, attrs = defaults, opset = opset, order = #list,
+    place = core.where(),
   }
   table.sort(list, function(a, b)
     if a.below ~= b.below then return a.below > b.below end
@@ -77,7 +78,8 @@ function M.lower(node, opset)
     if opset < rule.below and rule.below <= from then
       builder.set_current(nil)
       core.set_opset(rule.opset)
-      local ok, result = xpcall(function() return table.pack(rule.fn(builder.g, view_of(rule, node))) end, core.on_error)
+      local function call() return table.pack(rule.fn(builder.g, view_of(rule, node))) end
+      local ok, result = xpcall(call, core.on_error)
       core.set_opset(builder.newest)
       if not ok and core.is_decline(result) then
         core.fail("E0303", string.format("%s cannot be expressed below opset %d: %s", node.op:gsub("^onnx::", ""),

@@ -101,6 +101,7 @@ function M.view_kind(op, node)
   load_views(op)
   local v = views[op]
   if not v or (v.when and not v.when(core.arguments(node))) then return 0 end
+  if v.kind == 3 and v.rebuild and node.contiguous[1] then return 1 end
   return v.kind
 end
 
@@ -179,9 +180,12 @@ function namespace:view(name, rebuild)
   views[op_of(self, name)] = { kind = 1, rebuild = rebuild, place = core.where() }
 end
 
---- Ops whose result is a view or a copy, as strides or dtypes have it.
-function namespace:maybe_view(names)
-  for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 3, place = core.where() } end
+--- Ops whose result is a view or a copy, as strides or dtypes have it. With `rebuild` they are views, and this is their
+--- inverse, where the first argument lies row by row in memory.
+function namespace:maybe_view(names, rebuild)
+  for _, name in ipairs(names) do
+    views[op_of(self, name)] = { kind = 3, rebuild = rebuild, place = core.where() }
+  end
 end
 
 --- Ops whose result is their first argument itself; with `when`, only calls for whose arguments it holds.

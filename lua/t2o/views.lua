@@ -16,7 +16,7 @@ local function schema_of(op)
   for _, c in ipairs(rules.candidates(op) or {}) do
     if c.schema_text then return rules.schema_of(c) end
   end
-  error("there is no rule for " .. op .. ", by which a view would be rebuilt", 0)
+  core.fail("E0301", "no rule for " .. op .. ", by which a written view would be rebuilt")
 end
 
 -- t, whose calls make values like `base`.

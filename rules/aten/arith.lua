@@ -103,11 +103,21 @@ local function float_floor(g, x, y)
   return g.Where(g.Equal(y, zero), g.Div(x, y), whole)
 end
 
+-- The number that a divisor is, where it is one.
+local function known_number(y)
+  if type(y) == "number" then return y end
+  return type(y) == "userdata" and types.is_wrapped(y) and y.is_constant and y:item() or nil
+end
+
 local function floor_divide(g, x, y)
   local dtype
+  local number = known_number(y)
   x, y, dtype = util.promote(x, y)
   if types.is_float(dtype) then return float_floor(g, x, y) end
-  return x // y
+  if types.is_unsigned(dtype) or not (number and number > 0) then return x // y end
+  -- a quotient cut off towards 0 is too large by one where its product is
+  local q = g.Div(x, y)
+  return g.Sub(q, g.Greater(g.Mul(q, y), x):to(dtype))
 end
 
 local function divide(g, a)
@@ -254,8 +264,8 @@ for op, name in pairs { Max = "max", Min = "min" } do
   binary({ "f" .. name }, { "plain" }, function(g, a) return extreme_number(g, op, a.self, a.other) end)
 end
 
--- The lower bound first: where the two cross, the upper one wins. One bound alone is no Clip: for the other one runtimes
--- take the largest number of the dtype, which an infinity then becomes.
+-- The lower bound first: where the two cross, the upper one wins. One bound alone is no Clip: for the other one
+-- runtimes take the largest number of the dtype, which an infinity then becomes.
 local function clamp_tensors(g, x, low, high)
   local dtype = types.result_type(x, low or x, high or x)
   x = x:to(dtype)

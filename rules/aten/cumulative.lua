@@ -163,3 +163,60 @@ for name, fn in pairs { trapezoid = trapezoid, trapz = trapezoid, cumulative_tra
   aten:rule(name .. ".x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", fn)
   aten:rule(name .. ".dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", fn)
 end
+
+-- ---- gradients ----
+
+-- The steps between samples along a dim: a number, or differences of the places that a tensor gives.
+local function steps_of(g, x, spacing, d)
+  if type(spacing) == "number" then return nil, spacing end
+  local dims = util.fill(1, x.rank)
+  dims[d + 1] = spacing.shape[1]
+  local from, to = neighbours(g, g.reshape(spacing, dims), d)
+  return g.Sub(to, from)
+end
+
+local function gradient_along(g, x, spacing, d, order)
+  local steps, h = steps_of(g, x, spacing, d)
+  local low, high = neighbours(g, x, d)
+  local slopes = steps and g.Sub(high, low) / steps or g.Sub(high, low) / (h + 0.0)
+  local function share(first, last) return part(g, slopes, d, first, last) end
+  local before, after = neighbours(g, slopes, d)
+  local left, right = 0.5, 0.5
+  local s0, s1, e1, e0 = 1.0, 1.0, 1.0, 1.0
+  if steps then
+    local p, q = neighbours(g, steps, d)
+    left, right = q / (p + q), p / (p + q)
+    local function step(first, last) return part(g, steps, d, first, last) end
+    if order == 2 then
+      s0, s1, e1, e0 = step(0, 1), step(1, 2), step(-2, -1), step(-1, math.maxinteger)
+    end
+  end
+  local first, last = share(0, 1), share(-1, math.maxinteger)
+  if order == 2 then
+    first = first + (first - share(1, 2)) * (s0 / (s0 + s1))
+    last = last + (last - share(-2, -1)) * (e0 / (e0 + e1))
+  end
+  return g.Concat(first, before * left + after * right, last, { axis = d })
+end
+
+local function gradient(g, a)
+  local x = types.is_float(a.self.dtype) and a.self or a.self:to("float32")
+  local dims = a.dim
+  if dims == nil then dims = util.range(0, x.rank - 1) end
+  if type(dims) ~= "table" then dims = { dims } end
+  local out = {}
+  for i, d in ipairs(dims) do
+    local spacing = a.spacing == nil and 1 or a.spacing
+    if type(spacing) == "table" then spacing = spacing[i] end
+    out[i] = gradient_along(g, x, spacing, util.dim(d, x.rank), a.edge_order)
+  end
+  return out
+end
+
+for overload, arguments in pairs {
+  scalarint = "Scalar? spacing=None, int? dim=None", scalararray = "Scalar spacing, int[] dim", array = "int[] dim",
+  scalarrayint = "Scalar[] spacing, int? dim=None", scalarrayarray = "Scalar[] spacing, int[] dim",
+  tensorarrayint = "Tensor[] spacing, int? dim=None", tensorarray = "Tensor[] spacing, int[] dim",
+} do
+  aten:rule("gradient." .. overload .. "(Tensor self, *, " .. arguments .. ", int edge_order=1) -> Tensor[]", gradient)
+end

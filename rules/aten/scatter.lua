@@ -35,6 +35,13 @@ local function divided(g, total, x, dim, index, include_self)
   return types.is_float(x.dtype) and g.Div(total, count) or total // count
 end
 
+-- A maximum or minimum with NaN is NaN, which the operator does not promise.
+local function with_nan(g, y, x, dim, index, src)
+  local x_bad, src_bad = g.IsNaN(x):to("int32"), g.IsNaN(src):to("int32")
+  local bad = g.ScatterElements(x_bad, index, src_bad, { axis = dim, reduction = "max" })
+  return g.Where(bad:to("bool"), g.scalar(0 / 0, y.dtype), y)
+end
+
 -- What is computed in another dtype: ONNX reduces no booleans, ONNX Runtime no floats of 16 bits.
 local COMPUTED_AS = { bool = "int32", float16 = "float32", bfloat16 = "float32" }
 
@@ -53,6 +60,9 @@ local function scatter(g, x, dim, index, src, reduce, include_self)
     base = g.ScatterElements(base, index, start, { axis = dim })
   end
   local y = g.ScatterElements(base, index, src, { axis = dim, reduction = reduction })
+  if types.is_float(x.dtype) and (reduce == "amax" or reduce == "amin") then
+    y = with_nan(g, y, base, dim, index, src)
+  end
   if reduce == "mean" then y = divided(g, y, base, dim, index, include_self) end
   return g.reshape(y, shape)
 end

@@ -229,9 +229,7 @@ local function zeta_positive(g, s, q)
   local terms = shifted(g, q, counted(g, TERMS, q.dtype))
   local exponent = g.Neg(s)
   if s.rank > 0 then exponent = g.Unsqueeze(exponent, g.ints { s.rank }) end
-  local sum = g.Add(last_sum(g, g.Pow(terms, exponent)), zeta_tail(g, s, q + TERMS))
-  -- what is left of the series at infinity is 0 times infinity
-  return g.Where(g.IsInf(q), g.scalar(0, sum), sum)
+  return g.Add(last_sum(g, g.Pow(terms, exponent)), zeta_tail(g, s, q + TERMS))
 end
 
 -- Below 0 as many terms more as it takes to come above it; so far down that these would be too many the result is
@@ -292,6 +290,8 @@ local function polygamma(g, n, x)
   local low = g.Less(x, g.scalar(0, x))
   local up = g.Where(low, g.Sub(g.scalar(1, x), x), x)
   local y = zeta_positive(g, g.scalar(n + 1, x), up) * scale
+  -- what the series gives at infinity is 0 times infinity, and PyTorch has a value for the first order only
+  if n == 1 then y = g.Where(g.IsInf(up), g.scalar(0, x), y) end
   local angle = turn(g, x)
   local cotangent = g.Div(g.Cos(angle), g.Sin(angle))
   local mirror = util.polynomial(g, cotangent, cotangent_derivative(n)) * -math.pi
@@ -305,6 +305,85 @@ for _, name in ipairs { "polygamma", "special_polygamma" } do
   aten:rule(name .. "(int n, Tensor self) -> Tensor", function(g, a)
     return util.in_single(a.self, function(_, x) return polygamma(g, a.n, x) end, g)
   end)
+end
+
+-- ---- incomplete gamma functions ----
+
+local PRECISION = 1e-12
+
+-- Goes on with fn(k, states...), whose second to last result says how the last one has changed, until that is nothing.
+local function iterate(g, states, fn)
+  local specs = { { "int64", {} }, { "bool", {} } }
+  for i, s in ipairs(states) do specs[i + 2] = { s.dtype, s.shape } end
+  local body = g.body("step", specs, function(k, _, ...)
+    local change, after = fn((k + 1):to("float64"), ...)
+    local moving = g.Greater(g.Abs(change), g.scalar(PRECISION, change)):to("int32")
+    local any = g.Greater(g.ReduceSum(moving, nil, { keepdims = 0 }), g.scalar(0, "int32"))
+    return any, table.unpack(after)
+  end)
+  local args = { g.const(20000), g.const(true), table.unpack(states) }
+  args[#args + 1] = { body = body, outputs = #states }
+  return table.unpack(g.Loop(table.unpack(args)))
+end
+
+-- Sum of x^n / (a (a + 1) ... (a + n)), for the lower function where x is small.
+local function gamma_series(g, a, x)
+  local start = g.Reciprocal(a)
+  local _, sum = iterate(g, { start, start }, function(k, term, sum)
+    term = g.Div(g.Mul(term, x), g.Add(a, k))
+    sum = g.Add(sum, term)
+    return g.Div(term, sum), { term, sum }
+  end)
+  return sum
+end
+
+-- The continued fraction of the upper function where x is large, by Lentz's method.
+local function gamma_fraction(g, a, x)
+  local b = g.Sub(x + 1, a)
+  local d = g.Reciprocal(b)
+  local c = g.expand(g.scalar(1e300, x), x.shape)
+  local _, _, _, h = iterate(g, { b, c, d, d }, function(k, b1, c1, d1, h1)
+    local n = g.Mul(k, g.Sub(a, k))
+    b1 = b1 + 2
+    d1 = g.Reciprocal(g.Add(g.Mul(n, d1), b1))
+    c1 = g.Add(b1, g.Div(n, c1))
+    local step = g.Mul(c1, d1)
+    return step - 1, { b1, c1, d1, g.Mul(h1, step) }
+  end)
+  return h
+end
+
+-- The share of the lower (or upper) function, computed in float64.
+local function incomplete(upper)
+  return function(g, args)
+    local a, x, dtype = util.promote(args.self, args.other)
+    if not types.is_float(dtype) then a, x, dtype = a:to("float32"), x:to("float32"), "float32" end
+    local shape = g.Add(a, x).shape
+    a, x = g.expand(a:to("float64"), shape), g.expand(x:to("float64"), shape)
+    local zero, one = g.scalar(0, x), g.scalar(1, x)
+    local function is(v, w) return g.Equal(v, g.scalar(w, v)) end
+    local plain = g.And(g.And(g.Greater(a, zero), g.Greater(x, zero)), g.Not(g.Or(g.IsInf(a), g.IsInf(x))))
+    local small = g.Less(x, a + 1)
+    local a1, x1 = g.Where(plain, a, one), g.Where(plain, x, one)
+    local factor = g.Exp(g.Sub(g.Sub(g.Mul(a1, g.Log(x1)), x1), lgamma(g, a1)))
+    local low = g.Mul(factor, gamma_series(g, a1, g.Where(small, x1, zero)))
+    local high = g.Mul(factor, gamma_fraction(g, a1, g.Where(small, a1 + 2, x1)))
+    local y = g.Where(small, upper and g.Sub(one, low) or low, upper and high or g.Sub(one, high))
+    -- at the ends: nothing of it at x = 0 or an infinite a, all of it at a = 0 or an infinite x
+    local none, all = upper and one or zero, upper and zero or one
+    local unknown = g.And(g.Or(g.IsNaN(a), g.IsNaN(x)), g.Not(g.IsInf(x)))
+    y = g.Where(plain, y, g.Where(unknown, nan(g, y), all))
+    y = g.Where(g.Or(is(x, 0), g.IsInf(a)), none, y)
+    local both = g.Or(g.And(is(x, 0), is(a, 0)), g.And(g.IsInf(x), g.IsInf(a)))
+    local negative = g.Or(g.Less(a, zero), g.Less(x, zero))
+    return g.Where(g.Or(negative, both), nan(g, y), y):to(dtype)
+  end
+end
+
+for upper, names in pairs { [false] = { "igamma", "special_gammainc" }, [true] = { "igammac", "special_gammaincc" } } do
+  for _, name in ipairs(names) do
+    aten:rule(name .. "(Tensor self, Tensor other) -> Tensor", incomplete(upper))
+  end
 end
 
 -- ---- products with logarithms ----

@@ -115,10 +115,9 @@ for _, name in ipairs {
   aten:view(name)
 end
 
-aten:maybe_view {
-  "reshape", "reshape_as", "flatten.using_ints", "ravel", "contiguous", "to.device", "to.dtype", "to.dtype_layout",
-  "to.other", "type_as",
-}
+aten:maybe_view({ "reshape", "reshape_as", "flatten.using_ints", "ravel" }, reshaped)
+
+aten:maybe_view { "contiguous", "to.device", "to.dtype", "to.dtype_layout", "to.other", "type_as" }
 
 aten:drop {
   "_assert_async.msg", "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range",

@@ -123,8 +123,8 @@ opset:lower("Mod(A, B) {fmod=0}", { below = 28 }, function(g, n)
   end
 end)
 
--- The quotient cut off, in a dtype in which it is exact up to 2^29 (of float32), and put right by one where the division
--- rounded up.
+-- The quotient cut off, in a dtype in which it is exact up to 2^29 (of float32), and put right by one where the
+-- division rounded up.
 local function float_remainder(g, a, b)
   local x, y = a:to("float64"), b:to("float64")
   local q = g.Div(x, y)
@@ -137,6 +137,7 @@ local function float_remainder(g, a, b)
 end
 
 opset:express("Mod(A, B) {fmod=0}", { below = 10 }, function(g, n)
+  if n.A.dtype == "float64" then g.decline("a remainder of 64 bits would not be exact") end
   if types.is_float(n.A.dtype) then return float_remainder(g, n.A, n.B) end
   local r = g.Sub(n.A, g.Mul(g.Div(n.A, n.B), n.B))
   if n.fmod == 1 or types.is_unsigned(n.A.dtype) then return r end

@@ -2,7 +2,6 @@
 
 local lib = require("t2o.opset")
 local opset = lib.registry
-local types = require("t2o.types")
 local util = require("t2o.util")
 
 local function size_of(g, x, d) return g.Shape(x, { start = d, ["end"] = d + 1 }) end
@@ -200,7 +199,8 @@ opset:express("LinearAttention(query, key, value, past_state?, decay?, beta?) {s
       return g.Unsqueeze(g.Transpose(y, { perm = { 1, 0, 2, 3 } }), g.const { row and 3 or 4 })
     end
     local inputs = {
-      over_time(n.query, heads, key_size, true), over_time(n.key, own, key_size), over_time(n.value, own, value_size, true),
+      over_time(n.query, heads, key_size, true), over_time(n.key, own, key_size),
+      over_time(n.value, own, value_size, true),
     }
     if gated then
       local size = n.decay:size(2)

@@ -37,7 +37,8 @@ for _, op in ipairs {
       return axes_to_attribute(g, n)
     end
   end
-  opset:lower(op .. "(data, axes?) {keepdims=1, noop_with_empty_axes=0}", { below = op == "ReduceSum" and 13 or 18 }, fn)
+  local below = op == "ReduceSum" and 13 or 18
+  opset:lower(op .. "(data, axes?) {keepdims=1, noop_with_empty_axes=0}", { below = below }, fn)
 end
 
 for _, op in ipairs { "ReduceMax", "ReduceMin" } do
@@ -102,7 +103,8 @@ local function count_from_start(_, n)
   local rank = lib.rank(n.inputs[1])
   if n.op == "Unsqueeze" then rank = rank + #axes end
   if n.op == "OneHot" then rank = rank + 1 end
-  return lib.again(n, nil, lib.attrs(n, { axis = axis and util.dim(axis, rank), axes = axes and util.dims(axes, rank) }))
+  local changes = { axis = axis and util.dim(axis, rank), axes = axes and util.dims(axes, rank) }
+  return lib.again(n, nil, lib.attrs(n, changes))
 end
 
 for _, op in ipairs {

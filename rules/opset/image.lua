@@ -44,7 +44,9 @@ local function plan(n)
     local have, by = p.sizes[d], common or stretch[i]
     if not (util.is_static(have) or by == 1) then return nil end
     p.scales[d] = rounded(by)
-    if by ~= 1 then p.sizes[d] = common and math.floor(have * by + 0.5) or sizes and sizes[i] or math.floor(have * by) end
+    if by ~= 1 then
+      p.sizes[d] = common and math.floor(have * by + 0.5) or sizes and sizes[i] or math.floor(have * by)
+    end
   end
   return p
 end
@@ -270,12 +272,13 @@ end
 opset:express("GridSample(X, grid) {align_corners=0, mode='bilinear', padding_mode='zeros'}", { below = 16 },
   function(g, n)
     if lib.rank(n.X) ~= 4 or n.mode == "bicubic" or n.mode == "cubic" then g.decline("the mode %s", n.mode) end
-    local x = n.X:to("float32")
+    local wide = n.X.dtype == "float64" and "float64" or "float32"
+    local x = n.X:to(wide)
     local flat = g.Reshape(x, g.const { 0, 0, -1 })
-    local function size_of(d) return g.Gather(g.Shape(x), g.scalar(d, "int64")):to("float32") end
+    local function size_of(d) return g.Gather(g.Shape(x), g.scalar(d, "int64")):to(wide) end
     local width, height = size_of(3), size_of(2)
     local function coordinate(i, size)
-      local v = g.Gather(n.grid:to("float32"), g.scalar(i, "int64"), { axis = 3 })
+      local v = g.Gather(n.grid:to(wide), g.scalar(i, "int64"), { axis = 3 })
       v = in_elements(g, g.Unsqueeze(g.Flatten(v, { axis = 1 }), g.const { 1 }), size, n.align_corners)
       if n.padding_mode == "border" then return clamped(g, v, size) end
       return n.padding_mode == "reflection" and reflected(g, v, size, n.align_corners) or v
@@ -284,7 +287,7 @@ opset:express("GridSample(X, grid) {align_corners=0, mode='bilinear', padding_mo
     if n.mode == "nearest" then
       y = picked(g, flat, g.Round(u), g.Round(v), width, height)
     else
-      local left, top, one = g.Floor(u), g.Floor(v), g.scalar(1, "float32")
+      local left, top, one = g.Floor(u), g.Floor(v), g.scalar(1, wide)
       for i = 0, 3 do
         local right, bottom = i % 2 == 1, i // 2 == 1
         local a, b = right and g.Add(left, one) or left, bottom and g.Add(top, one) or top
@@ -293,8 +296,8 @@ opset:express("GridSample(X, grid) {align_corners=0, mode='bilinear', padding_mo
         y = y and g.Add(y, part) or part
       end
     end
-    local shape = g.Concat(g.Shape(x, { start = 0, ["end"] = 2 }), g.Shape(n.grid, { start = 1, ["end"] = 3 }), { axis = 0 })
-    return g.Reshape(y, shape):to(n.X.dtype)
+    local outer, places = g.Shape(x, { start = 0, ["end"] = 2 }), g.Shape(n.grid, { start = 1, ["end"] = 3 })
+    return g.Reshape(y, g.Concat(outer, places, { axis = 0 })):to(n.X.dtype)
   end)
 
 -- Evenly spaced from -1 to 1 over a size (a value of shape [1]); without align_corners they are centres of the cells.

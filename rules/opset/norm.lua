@@ -5,7 +5,8 @@ local opset = lib.registry
 local types = require("t2o.types")
 local util = require("t2o.util")
 
--- The dtype in which the statistics are computed, by the number that ONNX gives it.
+-- The dtype in which the statistics are computed, by the number that ONNX gives it. What follows is computed in it too
+-- and rounded once, as PyTorch does.
 local STASH = { [1] = "float32", [10] = "float16", [11] = "float64", [16] = "bfloat16" }
 
 local function stash(x, stash_type)
@@ -25,9 +26,11 @@ opset:express("LayerNormalization(X, Scale, B?) {axis=-1, epsilon=1e-5, stash_ty
   local rank = lib.rank(n.X)
   local axes = util.range(util.dim(n.axis, rank), rank - 1)
   local centred, deviation, mean = standardise(g, stash(n.X, n.stash_type), axes, n.epsilon)
-  local y = g.Mul(g.Div(centred, deviation):to(n.X.dtype), n.Scale)
-  if n.B then y = g.Add(y, n.B) end
-  return y, n.outputs[2] and mean:to(n.outputs[2].dtype), n.outputs[3] and g.Reciprocal(deviation):to(n.outputs[3].dtype)
+  local normal = g.Div(centred, deviation)
+  local y = g.Mul(normal, n.Scale:to(normal.dtype))
+  if n.B then y = g.Add(y, n.B:to(y.dtype)) end
+  local function also(i, v) return n.outputs[i] and v:to(n.outputs[i].dtype) end
+  return y:to(n.X.dtype), also(2, mean), also(3, g.Reciprocal(deviation))
 end)
 
 opset:express("RMSNormalization(X, scale) {axis=-1, epsilon=1e-5, stash_type=1}", { below = 23 }, function(g, n)
@@ -35,8 +38,8 @@ opset:express("RMSNormalization(X, scale) {axis=-1, epsilon=1e-5, stash_type=1}"
   local x = stash(n.X, n.stash_type)
   local axes = util.range(util.dim(n.axis, rank), rank - 1)
   local square = g.ReduceMean(g.Mul(x, x), g.ints(axes), { keepdims = 1 })
-  local normal = g.Div(x, g.Sqrt(square + n.epsilon)):to(n.X.dtype)
-  return g.Mul(normal:to(n.scale.dtype), n.scale)
+  local normal = g.Div(x, g.Sqrt(square + n.epsilon))
+  return g.Mul(normal, n.scale:to(normal.dtype)):to(n.scale.dtype)
 end)
 
 -- The deprecated form of opset 18 has one scale a group; it is not used.
@@ -53,11 +56,12 @@ opset:express("GroupNormalization(X, scale, bias) {epsilon=1e-5, num_groups, sta
       local centred, deviation = standardise(g, grouped, { 2 }, n.epsilon)
       normal = g.Div(centred, deviation)
     end
-    normal = g.Reshape(normal, g.Shape(n.X)):to(n.X.dtype)
+    normal = g.Reshape(normal, g.Shape(n.X))
     local function per_channel(v)
+      v = v:to(normal.dtype)
       return rank == 2 and v or g.Unsqueeze(v, g.ints(util.range(1, rank - 2)))
     end
-    return g.Add(g.Mul(normal, per_channel(n.scale)), per_channel(n.bias))
+    return g.Add(g.Mul(normal, per_channel(n.scale)), per_channel(n.bias)):to(n.X.dtype)
   end)
 
 -- ---- BatchNormalization ----
@@ -80,7 +84,8 @@ local function batch_statistics(g, n)
   return y, running(n.input_mean, g.Reshape(mean, g.ints { -1 })), running(n.input_var, variance)
 end
 
-local BATCH_NORM = "BatchNormalization(X, scale, B, input_mean, input_var) {epsilon=1e-5, momentum=0.9, training_mode=0}"
+local BATCH_NORM = "BatchNormalization(X, scale, B, input_mean, input_var) "
+                   .. "{epsilon=1e-5, momentum=0.9, training_mode=0}"
 
 -- All in the dtype of X from opset 14 down, where it is not among the wider ones.
 opset:lower(BATCH_NORM, { below = 15 }, function(g, n)

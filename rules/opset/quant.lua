@@ -36,7 +36,8 @@ end
 
 local WIDE = { int16 = true, uint16 = true }
 local DEQUANTIZE = "DequantizeLinear(x, x_scale, x_zero_point?) {axis=1, block_size=0, output_dtype=0}"
-local QUANTIZE = "QuantizeLinear(x, y_scale, y_zero_point?) {axis=1, block_size=0, output_dtype=0, precision=0, saturate=1}"
+local QUANTIZE = "QuantizeLinear(x, y_scale, y_zero_point?) "
+                 .. "{axis=1, block_size=0, output_dtype=0, precision=0, saturate=1}"
 
 local function without(names)
   return function(_, n)
@@ -100,4 +101,3 @@ opset:express("DynamicQuantizeLinear(x)", { below = 11 }, function(g, n)
   local point = g.Round(g.Clip(g.Div(g.Sub(zero, low), scale), zero, g.scalar(255, "float32"))):to("uint8")
   return g.QuantizeLinear(n.x, scale, point), scale, point
 end)
-

@@ -262,7 +262,8 @@ opset:lower("DepthToSpace(input) {mode='DCR', blocksize}", { below = 11 }, funct
   if n.mode == "DCR" then return lib.again(n, nil, { blocksize = n.blocksize }) end
   local s, b = n.input.shape, n.blocksize
   local c = s[2] // (b * b)
-  return block_transpose(g, n.input, { s[1], c, b, b, s[3], s[4] }, { 0, 1, 4, 2, 5, 3 }, { s[1], c, s[3] * b, s[4] * b })
+  local shape, result = { s[1], c, b, b, s[3], s[4] }, { s[1], c, s[3] * b, s[4] * b }
+  return block_transpose(g, n.input, shape, { 0, 1, 4, 2, 5, 3 }, result)
 end)
 
 opset:lower("SpaceToDepth(input) {mode='DCR', blocksize}", { below = 28 }, function(g, n)

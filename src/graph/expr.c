@@ -428,7 +428,8 @@ static int64_t bound_mul(int64_t a, int64_t b)
 
 static range range_mul(range a, range b)
 {
-    int64_t p[] = { bound_mul(a.min, b.min), bound_mul(a.min, b.max), bound_mul(a.max, b.min), bound_mul(a.max, b.max) };
+    int64_t p[] = { bound_mul(a.min, b.min), bound_mul(a.min, b.max), bound_mul(a.max, b.min),
+                    bound_mul(a.max, b.max) };
     range r = { p[0], p[0] };
     for (int i = 1; i < 4; i++) {
         r.min = p[i] < r.min ? p[i] : r.min;

@@ -18,8 +18,8 @@ typedef struct t2o_view_oracle {
 /* Torch: puts the bodies of no_grad and autocast regions in their place. False after E0302 (an autocast that is on). */
 bool t2o_pass_inline(t2o_graph *g);
 
-/* Torch: in-place ops become pure ones whose result takes the tensor's place from there on, also where it is seen through
- * views. False after E0304: a write to an input or to state, or through what may or may not be a view. */
+/* Torch: in-place ops become pure ones whose result takes the tensor's place from there on, also where it is seen
+ * through views. False after E0304: a write to an input or to state, or through what may or may not be a view. */
 bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views);
 
 /* ONNX: removes nodes and constants that no output needs. */

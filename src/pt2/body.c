@@ -136,6 +136,26 @@ static const t2o_map *types_of(const scope *in, t2o_value_kind kind)
     }
 }
 
+/* Whether the tensor lay row by row from the start of its memory when the program was traced. What says nothing of it,
+ * or only in symbols that differ, counts as not. */
+static bool lies_in_order(t2o_body_reader *r, const t2o_json *meta, const t2o_value *v)
+{
+    const t2o_expr *strides[T2O_MAX_RANK], *offset, *step = t2o_expr_int(r->exprs, 1);
+    const t2o_json *list = t2o_json_get(r->doc, meta, "strides");
+    const t2o_json *start = t2o_json_get(r->doc, meta, "storage_offset");
+    int32_t n;
+    if (!list || !start || !read_dims(r, list, strides, &n) || n != v->rank || !read_expr(r, start, &offset))
+        return false;
+    if (!t2o_expr_is_int(offset) || offset->value != 0)
+        return false;
+    for (int32_t i = v->rank; i-- > 0 && step; step = t2o_expr_mul(r->exprs, step, v->dims[i])) {
+        bool one = t2o_expr_is_int(v->dims[i]) && v->dims[i]->value == 1;
+        if (!one && strides[i] != step)
+            return false;
+    }
+    return step != NULL;
+}
+
 static t2o_value *new_tensor(scope *in, const char *name, const t2o_json *meta)
 {
     t2o_body_reader *r = in->r;
@@ -145,7 +165,12 @@ static t2o_value *new_tensor(scope *in, const char *name, const t2o_json *meta)
     if (!read_dtype(r->doc, t2o_json_get(r->doc, meta, "dtype"), &dtype) ||
         !read_dims(r, t2o_json_get(r->doc, meta, "sizes"), dims, &rank))
         return NULL;
-    return t2o_value_new(in->graph, T2O_VALUE_TENSOR, name, dtype, rank, dims);
+    t2o_value *v = t2o_value_new(in->graph, T2O_VALUE_TENSOR, name, dtype, rank, dims);
+    t2o_session *s = in->graph->s;
+    size_t before = s->diags.n;
+    v->contiguous = lies_in_order(r, meta, v);
+    t2o_forget_diags(s, before); /* strides are a hint: nothing fails for want of them */
+    return v;
 }
 
 /* A tensor that has no entry carries no data (a token). */

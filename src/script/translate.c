@@ -372,8 +372,11 @@ static t2o_value *identity(t2o_script *k, t2o_graph *g, t2o_value *v)
 static t2o_value *output_value(t2o_script *k, const t2o_output_spec *o)
 {
     lua_State *L = k->L;
-    if (o->value && o->value->twin)
-        return o->value->twin;
+    t2o_value *known = o->value ? o->value->twin : NULL;
+    if (known && o->value->kind == T2O_VALUE_SYMFLOAT && known->dtype != T2O_FLOAT32)
+        return cast_to(k, known, T2O_FLOAT32); /* a Python float, as PyTorch makes a tensor of one */
+    if (known)
+        return known;
     k->before = NULL;
     k->node = NULL;
     k->rule = NULL;
