@@ -57,6 +57,12 @@ function M.at_newest(fn, ...)
   return table.unpack(results, 1, results.n)
 end
 
+--- An operator by its name, with inputs (their number in n), attributes and the number of outputs: a list of them.
+function M.again(op, inputs, attrs, count)
+  local outputs = core.build(op, inputs, attrs, count)
+  return outputs
+end
+
 local function operator(op)
   return function(...)
     local about = about_operator(op)

@@ -105,8 +105,8 @@ end
 
 -- The number that a divisor is, where it is one.
 local function known_number(y)
-  if type(y) == "number" then return y end
-  return type(y) == "userdata" and types.is_wrapped(y) and y.is_constant and y:item() or nil
+  if type(y) == "userdata" and types.is_wrapped(y) and y.is_constant then y = y:item() end
+  return type(y) == "number" and y or nil
 end
 
 local function floor_divide(g, x, y)

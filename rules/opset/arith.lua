@@ -198,6 +198,40 @@ opset:express("BitwiseNot(X)", { below = 18 }, function(g, n)
   if n.X.dtype ~= "uint64" then return bitwise_not(g, n.X) end
 end)
 
+-- The bits of x in a new last dim, the lowest first: the one that stands for the sign is told by a comparison.
+local function bits_of(g, x, powers)
+  x = g.Unsqueeze(x:to("int64"), g.ints { -1 })
+  local low = g.Mod(g.Div(g.Sub(x, g.Mod(x, powers)), powers), g.const { 2 })
+  return g.Concat(low, g.Less(x, g.const { 0 }):to("int64"), { axis = -1 })
+end
+
+-- The number that bits from `first` on make, 32 at a time: runtimes add up integers in floats. The last is the sign.
+local function weighted(g, bits, first, last, count)
+  local weights = {}
+  for i = first, last - 1 do weights[#weights + 1] = 1 << (i - first) end
+  if last == count then weights[#weights + 1] = -(1 << (count - first)) end
+  local part = g.Slice(bits, g.const { first }, g.const { first + #weights }, g.const { -1 })
+  return g.ReduceSum(g.Mul(part, g.const(weights)), g.ints { -1 }, { keepdims = 0 })
+end
+
+local function bitwise(op, combine)
+  opset:express(op .. "(A, B)", { below = 18 }, function(g, n)
+    local dtype = n.A.dtype
+    if dtype == "uint64" then g.decline("64 bits without a sign") end
+    local count = types.bits(dtype) - (types.is_unsigned(dtype) and 0 or 1)
+    local powers = {}
+    for i = 0, count - 1 do powers[i + 1] = 1 << i end
+    local bits = combine(g, bits_of(g, n.A, g.const(powers)), bits_of(g, n.B, g.const(powers)))
+    local low = weighted(g, bits, 0, math.min(count, 32), count)
+    if count <= 32 then return low:to(dtype) end
+    return g.Add(low, g.Mul(weighted(g, bits, 32, count, count), g.scalar(1 << 32, "int64")))
+  end)
+end
+
+bitwise("BitwiseAnd", function(g, a, b) return g.Mul(a, b) end)
+bitwise("BitwiseOr", function(g, a, b) return g.Max(a, b) end)
+bitwise("BitwiseXor", function(g, a, b) return g.Abs(g.Sub(a, b)) end)
+
 local UNSIGNED = { int8 = "uint8", int16 = "uint32", int32 = "uint32", int64 = "uint64" }
 
 opset:lower("BitShift(X, Y) {direction}", { below = 28 }, function(g, n)

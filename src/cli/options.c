@@ -80,7 +80,7 @@ static const char convert_help[] =
     "  --target NAME          runtime to convert for: ort_cpu (default) or onnx\n"
     "  --strip meta           leave out module paths and stack traces\n"
     "  --dump-after STEP      print the graph after a step: read, normalise,\n"
-    "                         translate, optimise, lower, check\n"
+    "                         translate, optimise, lower, target, check\n"
     "  --stop-after STEP      end after that step, writing nothing\n"
     "  --json                 a report as JSON on standard output\n";
 
@@ -236,7 +236,7 @@ static bool check_options(t2o_session *s, const options *o)
     for (int i = 0; i < 2; i++)
         if (steps[i] && !run_step_exists(steps[i])) {
             t2o_fail(s, "E0201", "there is no step '%s'", steps[i]);
-            t2o_hint(s, "steps: read, normalise, translate, optimise, lower, check, write");
+            t2o_hint(s, "steps: read, normalise, translate, optimise, lower, target, check, write");
             return false;
         }
     return true;

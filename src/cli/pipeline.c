@@ -57,7 +57,12 @@ static bool step_optimise(run *r)
 
 static bool step_lower(run *r)
 {
-    if (!t2o_script_lower(r->script, r->onnx, r->o->opset))
+    return t2o_script_lower(r->script, r->onnx, r->o->opset);
+}
+
+static bool step_target(run *r)
+{
+    if (!t2o_script_target(r->script, r->onnx, r->o->opset))
         return false;
     t2o_pass_dead_code(r->onnx);
     t2o_pass_share_constants(r->onnx);
@@ -89,8 +94,8 @@ static const struct {
     bool (*fn)(run *);
 } steps[] = {
     { "read", step_read },         { "normalise", step_normalise }, { "translate", step_translate },
-    { "optimise", step_optimise }, { "lower", step_lower },         { "check", step_check },
-    { "write", step_write },
+    { "optimise", step_optimise }, { "lower", step_lower },         { "target", step_target },
+    { "check", step_check },         { "write", step_write },
 };
 
 bool run_step_exists(const char *name)

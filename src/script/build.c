@@ -227,6 +227,32 @@ static int l_operator(lua_State *L)
     return 1;
 }
 
+/* core.type_vars(node) -> { T = dtype }, the variable of each input, the variable of each output: by the schema at the
+ * node's opset; parameters of a fixed type go by their own name */
+static int l_type_vars(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    const char *op = t2o_onnx_op_type(n);
+    const t2o_schema *schema = op ? t2o_schema_find(op, n->opset) : NULL;
+    lua_settop(L, 1);
+    lua_newtable(L); /* 2: variables */
+    lua_newtable(L); /* 3: of inputs */
+    lua_newtable(L); /* 4: of outputs */
+    for (int side = 0; schema && side < 2; side++)
+        for (uint32_t i = 0; i < (side ? n->n_outputs : n->n_inputs); i++) {
+            const t2o_param *p = side ? t2o_schema_output(schema, i) : t2o_schema_input(schema, i);
+            const t2o_value *v = side ? n->outputs[i] : n->inputs[i];
+            const char *name = p ? p->type_var ? p->type_var : p->name : "";
+            lua_pushstring(L, name);
+            lua_rawseti(L, 3 + side, (lua_Integer)i + 1);
+            if (v && v->dtype != T2O_NO_DTYPE) {
+                lua_pushstring(L, t2o_dtype_name(v->dtype));
+                lua_setfield(L, 2, name);
+            }
+        }
+    return 3;
+}
+
 /* ---- constants ---- */
 
 static void read_element(lua_State *L, t2o_dtype d, uint8_t *out)
@@ -404,7 +430,7 @@ int open_build(lua_State *L)
     static const luaL_Reg functions[] = {
         { "build", l_build },           { "constant", l_constant },           { "set_dtype", l_set_dtype },
         { "operator", l_operator },     { "body", l_body },                   { "body_input", l_body_input },
-        { "set_opset", l_set_opset },   { "set_node_opset", l_set_node_opset },
+        { "type_vars", l_type_vars },   { "set_opset", l_set_opset },   { "set_node_opset", l_set_node_opset },
         { "place", l_place },           { "resume", l_resume },
         { "context", l_context },       { "symbol_source", l_symbol_source }, { "set_rule", l_set_rule },
         { NULL, NULL },

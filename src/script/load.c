@@ -332,8 +332,13 @@ static void index_file(t2o_script *k, rule_file *f)
 static bool in_group(const rule_file *f, const char *group)
 {
     size_t n = strcspn(f->name, "/");
-    bool special = (n == 5 && !strncmp(f->name, "infer", n)) || (n == 5 && !strncmp(f->name, "opset", n));
-    return strcmp(group, "ops") ? strlen(group) == n && !strncmp(f->name, group, n) : !special;
+    static const char *const others[] = { "infer", "opset", "target" };
+    if (strcmp(group, "ops"))
+        return strlen(group) == n && !strncmp(f->name, group, n);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == n && !strncmp(f->name, others[i], n))
+            return false;
+    return true;
 }
 
 static void run_builtin(lua_State *L, rule_file *f)

@@ -443,14 +443,19 @@ t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
 
 /* ---- lowering ---- */
 
-static bool lower_node(t2o_script *k, t2o_node *n, int opset, bool *changed)
+/* A function of the library that rewrites a node: (node, opset) -> its new outputs, or nil. */
+typedef struct rewriter {
+    const char *module, *function;
+} rewriter;
+
+static bool rewrite_node(t2o_script *k, const rewriter *by, t2o_node *n, int opset, bool *changed)
 {
     lua_State *L = k->L;
     k->graph = n->graph;
     k->before = n;
     k->node = n;
     k->rule = n->rule;
-    if (!push_function(k, "t2o.opset", "lower"))
+    if (!push_function(k, by->module, by->function))
         return false;
     push_node(L, n);
     lua_pushinteger(L, opset);
@@ -467,7 +472,7 @@ static bool lower_node(t2o_script *k, t2o_node *n, int opset, bool *changed)
         if (!v)
             continue;
         if (v->dtype != n->outputs[i]->dtype)
-            return t2o_fail(k->s, "E0604", "a lowering of %s returned dtype %s instead of %s", n->op,
+            return t2o_fail(k->s, "E0604", "a rewrite of %s returned dtype %s instead of %s", n->op,
                             t2o_dtype_name(v->dtype), t2o_dtype_name(n->outputs[i]->dtype));
         n->outputs[i]->twin = v;
     }
@@ -483,12 +488,12 @@ static t2o_value *replacement(t2o_value *v)
     return v;
 }
 
-static bool lower_graph(t2o_script *k, t2o_graph *g, int opset);
+static bool rewrite_graph(t2o_script *k, const rewriter *by, t2o_graph *g, int opset);
 
-static bool lower_bodies(t2o_script *k, t2o_node *n, int opset)
+static bool rewrite_bodies(t2o_script *k, const rewriter *by, t2o_node *n, int opset)
 {
     for (uint32_t i = 0; i < n->n_attrs; i++)
-        if (n->attrs[i].arg.kind == T2O_ARG_GRAPH && !lower_graph(k, n->attrs[i].arg.graph, opset))
+        if (n->attrs[i].arg.kind == T2O_ARG_GRAPH && !rewrite_graph(k, by, n->attrs[i].arg.graph, opset))
             return false;
     return true;
 }
@@ -505,14 +510,14 @@ static void inherit(t2o_value *from, t2o_value *to)
     }
 }
 
-static bool lower_graph(t2o_script *k, t2o_graph *g, int opset)
+static bool rewrite_graph(t2o_script *k, const rewriter *by, t2o_graph *g, int opset)
 {
     for (t2o_node *n = g->first, *next; n; n = next) {
         t2o_node *before = n->prev;
         bool changed = false;
         for (uint32_t i = 0; i < n->n_inputs; i++)
             n->inputs[i] = replacement(n->inputs[i]);
-        if (!lower_bodies(k, n, opset) || !lower_node(k, n, opset, &changed))
+        if (!rewrite_bodies(k, by, n, opset) || !rewrite_node(k, by, n, opset, &changed))
             return false;
         next = n->next;
         if (!changed)
@@ -530,12 +535,24 @@ static bool lower_graph(t2o_script *k, t2o_graph *g, int opset)
     return true;
 }
 
-bool t2o_script_lower(t2o_script *k, t2o_graph *graph, int opset)
+static bool rewrite(t2o_script *k, const rewriter *by, t2o_graph *graph, int opset)
 {
-    bool ok = lower_graph(k, graph, opset);
+    bool ok = rewrite_graph(k, by, graph, opset);
     for (size_t i = 0; i < graph->values.n; i++)
         graph->values.at[i]->twin = NULL;
     return ok;
+}
+
+bool t2o_script_lower(t2o_script *k, t2o_graph *graph, int opset)
+{
+    static const rewriter lower = { "t2o.opset", "lower" };
+    return rewrite(k, &lower, graph, opset);
+}
+
+bool t2o_script_target(t2o_script *k, t2o_graph *graph, int opset)
+{
+    static const rewriter adapt = { "t2o.target", "adapt" };
+    return !strcmp(k->options.target, "onnx") || rewrite(k, &adapt, graph, opset);
 }
 
 /* ---- questions to the registry ---- */

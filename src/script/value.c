@@ -283,6 +283,16 @@ static int l_set_shape(lua_State *L)
     return 0;
 }
 
+/* core.copy_shape(v, from): where the shape of `from` is known */
+static int l_copy_shape(lua_State *L)
+{
+    t2o_value *v = check_value(L, 1);
+    const t2o_value *from = check_value(L, 2);
+    if (from->rank >= 0)
+        t2o_value_set_dims(v, from->rank, from->dims);
+    return 0;
+}
+
 /* core.set_content(v, {dims}): what an integer tensor holds */
 static int l_set_content(lua_State *L)
 {
@@ -385,7 +395,8 @@ int open_values(lua_State *L)
     static const luaL_Reg functions[] = {
         { "compare", l_dim_compare }, { "dim_call", l_dim_call },     { "fresh", l_dim_fresh },
         { "symbol", l_dim_symbol },   { "is_dim", l_is_dim },         { "is_value", l_is_value },
-        { "field", l_value_field },   { "set_shape", l_set_shape },   { "set_content", l_set_content },
+        { "field", l_value_field },   { "set_shape", l_set_shape },         { "copy_shape", l_copy_shape },
+          { "set_content", l_set_content },
         { "content", l_content },     { "elements", l_elements },
         { "is_literal", l_is_literal }, { NULL, NULL },
     };

@@ -17,7 +17,6 @@ ALSO_AT_OTHERS = ("conv2d", "conv_transpose2d", "batch_norm", "layer_norm", "max
 
 # (case, opset) -> why it cannot be converted or run there; passing all the same is a failure
 LIMITS = {
-    ("logic", 13): "BitwiseAnd, Or and Xor of integers begin with opset 18",
     ("max_pool", 9): "dilations of MaxPool begin with opset 10",
 }
 

@@ -132,6 +132,11 @@ for dtype in ("float32", "float64"):
     add("Round", run(*HALVES, dtype=dtype))
 for dtype in ("int32", "uint8"):
     add("BitwiseNot", ints(0, 100, 5, dtype=dtype))
+for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+    for dtype in ("int64", "int32", "int8", "uint8"):
+        low, high = (int(v) for v in (np.iinfo(dtype).min, np.iinfo(dtype).max))
+        add(op, run(low, high, 5, 0, 1, 77, dtype=dtype), run(high, 3, 9, high, 0, 51, dtype=dtype))
+add("BitwiseXor", ints(-9, 9, 2, 3), ints(-9, 9, 3))
 for direction in ("LEFT", "RIGHT"):
     for dtype in ("int8", "int32", "int64"):
         add("BitShift", ints(-100, 100, 9, dtype=dtype),
@@ -350,7 +355,8 @@ for reduction in ("mean", "sum", "none"):
 
 REFUSED = [
     (Form("Det", x(2, 3, 3)), 10, "needs opset 11"),
-    (Form("BitwiseAnd", ints(0, 9, 3), ints(0, 9, 3)), 17, "needs opset 18"),
+    (Form("BitwiseAnd", ints(0, 9, 3, dtype="uint64"), ints(0, 9, 3, dtype="uint64")), 17,
+     "64 bits without a sign"),
     (Form("ReduceMax", x(2, 3), run(1)), 17, "its axes are computed at run time"),
     (Form("TopK", ints(0, 9, 5), c(2), outputs=2), 10, "64-bit integers are not exact"),
     (Form("TopK", x(5), run(2), outputs=2), 9, "computed at run time"),
