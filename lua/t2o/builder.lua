@@ -168,7 +168,9 @@ function g.scalar(x, like)
   if core.is_dim(x) then return M.cast(M.at_newest(g.Squeeze, M.dim_value(x), g.ints { 0 }), dtype) end
   if dtype == "bool" then x = x ~= 0 and x ~= false end
   if type(x) == "boolean" and dtype ~= "bool" then x = x and 1 or 0 end
-  if types.is_int(dtype) and math.type(x) == "float" then x = math.tointeger(x < 0 and math.ceil(x) or math.floor(x)) or x end
+  if types.is_int(dtype) and math.type(x) == "float" then
+    x = math.tointeger(x < 0 and math.ceil(x) or math.floor(x)) or x
+  end
   return core.constant(dtype, {}, { x })
 end
 

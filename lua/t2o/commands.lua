@@ -86,7 +86,8 @@ function M.stub(op, call)
       or "-- The schema is PyTorch's own: print(torch.ops." .. ns .. "." .. name .. ") shows it.",
     string.format('%s:rule("%s", function(g, a, n)', ns, schema),
     "  -- a: the arguments by name; g: ONNX operators, for example g.Add(x, y).",
-    string.format("  return g.custom(\"com.example\", \"%s\", { %s })", name:gsub("%W", "_"), table.concat(tensors, ", ")),
+    string.format("  return g.custom(\"com.example\", \"%s\", { %s })", (name:gsub("%W", "_")),
+                  table.concat(tensors, ", ")),
     "end)",
   }
   return table.concat(lines, "\n") .. "\n"

@@ -9,8 +9,8 @@
 --     }
 --
 -- A tensor is written "dtype[dims]"; letters in dims are symbols. A third field that is a list gives several results, a
--- list in it a list of tensors. `want` is one text, or a list of them for several results; a large result is told by its
--- number of `nodes`; `fails` is a part of the error.
+-- list in it a list of tensors. `want` is one text, or a list of them for several results; a large result is told by
+-- its number of `nodes`; `fails` is a part of the error.
 
 local core = require("t2o.core")
 local rules = require("t2o.rules")
@@ -210,8 +210,8 @@ function M.run(path, text, print_all)
     local built, why = run_row(rows.namespace or "aten", row)
     local trouble = compare(row, built, why)
     if print_all then
-      local text = why or #built > 0 and table.concat(built, " ; ") or built.nodes .. " nodes"
-      out[#out + 1] = string.format("= %d %s: %s\n", i, row[1], text)
+      local shown = why or #built > 0 and table.concat(built, " ; ") or built.nodes .. " nodes"
+      out[#out + 1] = string.format("= %d %s: %s\n", i, row[1], shown)
     end
     if trouble then
       failed = failed + 1

@@ -45,7 +45,7 @@ function kinds.map(c, a, node)
 end
 
 function kinds.wrap(c, a, node, list, index)
-  local function base(other_g, other_a)
+  local function base(_, other_a)
     return table.unpack(run(list, index + 1, node, other_a or a), 1)
   end
   return c.fn(base, g, a, node)

@@ -170,7 +170,8 @@ function M.polynomial(g, x, c)
   return y
 end
 
---- A Chebyshev series at y in [-1, 1], by Clenshaw's recurrence; in single precision without the terms that do not count.
+--- A Chebyshev series at y in [-1, 1], by Clenshaw's recurrence; in single precision without the terms that do not
+--- count.
 function M.chebyshev(g, y, c)
   local n = #c
   while y.dtype ~= "float64" and n > 2 and math.abs(c[n]) < 1e-9 * math.abs(c[1]) do n = n - 1 end

@@ -11,7 +11,8 @@ aten:rule("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool 
   end)
 
 aten:rule("one_hot(Tensor self, int num_classes=-1) -> Tensor", function(g, a)
-  local x, classes = a.self:to("int64"), nil
+  local x = a.self:to("int64")
+  local classes
   if a.num_classes >= 0 then
     classes = util.arange(g, a.num_classes)
   else

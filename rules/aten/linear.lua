@@ -108,6 +108,59 @@ aten:rule("kron(Tensor self, Tensor other) -> Tensor", function(g, a, n)
   return g.reshape(g.reshape(x, left) * g.reshape(y, right), n.outputs[1].shape)
 end)
 
+-- ---- products of groups ----
+
+-- The groups along an axis, of which `ends` tells where each ends; then what lies behind the last.
+local function groups_of(g, x, ends, axis)
+  local starts = g.Concat(g.ints { 0 }, ends, { axis = 0 })
+  local stops = g.Concat(ends, g.ints { x:size(axis) }, { axis = 0 })
+  return g.Split(x, g.Sub(stops, starts), { axis = axis, outputs = ends:size(0) + 1 })
+end
+
+-- Matrix i of a stack.
+local function matrix(g, x, i)
+  return g.Gather(x, g.scalar(i - 1, "int64"), { axis = 0 })
+end
+
+-- Both in groups of what is summed over: a stack of products.
+local function stack_of_products(g, x, y, count)
+  local out = {}
+  for i = 1, count do out[i] = g.Unsqueeze(g.MatMul(x[i], y[i]), g.ints { 0 }) end
+  out[count + 1] = { axis = 0 }
+  return g.Concat(table.unpack(out))
+end
+
+-- One in groups of rows or columns, the other a stack. What is in no group gives 0.
+local function groups_of_products(g, x, y, count, axis)
+  local out, rest = {}, nil
+  for i = 1, count do
+    out[i] = axis == 0 and g.MatMul(x[i], matrix(g, y, i)) or g.MatMul(matrix(g, x, i), y[i])
+  end
+  if axis == 0 then
+    rest = g.Concat(g.Shape(x[count + 1], { start = 0, ["end"] = 1 }), g.ints { y:size(2) }, { axis = 0 })
+  else
+    rest = g.Concat(g.ints { x:size(1) }, g.Shape(y[count + 1], { start = 1 }), { axis = 0 })
+  end
+  out[count + 1] = g.ConstantOfShape(rest, { value = g.const({ 0 }, out[1].dtype) })
+  out[count + 2] = { axis = axis }
+  return g.Concat(table.unpack(out))
+end
+
+aten:rule("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) "
+          .. "-> Tensor",
+  function(g, a, n)
+    if a.bias then g.decline("a bias of grouped products") end
+    local dtype = n.outputs[1].dtype
+    local x, y = a.self:to(dtype), a.mat2:to(dtype)
+    if x.rank == 3 and y.rank == 3 then return g.MatMul(x, y) end
+    local ends = a.offs:to("int64")
+    local count = ends:size(0)
+    if not util.is_static(count) or count == 0 then g.decline("%s groups", tostring(count)) end
+    if x.rank == 3 then return groups_of_products(g, x, groups_of(g, y, ends, 1), count, 1) end
+    if y.rank == 3 then return groups_of_products(g, groups_of(g, x, ends, 0), y, count, 0) end
+    return stack_of_products(g, groups_of(g, x, ends, 1), groups_of(g, y, ends, 0), count)
+  end)
+
 -- ---- with something added ----
 
 -- A factor as the element type takes it: cut off to an integer, or true and false.

@@ -199,6 +199,21 @@ aten:rule("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight,
     return affine(y, a.weight):to(recorded(n, 1, a.input.dtype)), rstd:to(recorded(n, 2, rstd.dtype))
   end)
 
+-- ---- weights ----
+
+-- v over its norm over all dims but one (or all, dim -1), times g; and that norm.
+local function weight_norm(g, a)
+  local v = a.v:to(work_dtype(a.v))
+  local norm = g.aten.norm_except_dim(v, 2, a.dim)
+  return (v * (a.g:to(v.dtype) / norm)):to(a.v.dtype), norm
+end
+
+aten:rule("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", function(g, a) return (weight_norm(g, a)) end)
+aten:rule("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", function(g, a, n)
+  local y, norm = weight_norm(g, a)
+  return y, norm:to(recorded(n, 2, norm.dtype))
+end)
+
 -- ---- groups ----
 
 -- [N, groups, the rest]

@@ -255,3 +255,48 @@ aten:rule("sum_to_size(Tensor self, SymInt[] size) -> Tensor", function(g, a)
   x = x:to(accumulate_type(x))
   return g.reshape(g.ReduceSum(x, g.ints(dims), { keepdims = 1 }), a.size)
 end)
+
+-- ---- segments ----
+
+-- Where the segments along an axis begin and end: [..., segments].
+local function bounds_of(g, a)
+  if a.offsets then
+    local function part(first, last)
+      return g.Slice(a.offsets, g.ints { first }, g.ints { last }, g.ints { -1 }):to("int64")
+    end
+    return part(0, -1), part(1, math.maxinteger)
+  end
+  local lengths = a.lengths:to("int64")
+  local ends = g.CumSum(lengths, g.scalar(-1, "int64"))
+  return g.Sub(ends, lengths), ends
+end
+
+local SEGMENT = {
+  sum = { "sum.dim_IntList", 0, "Add" }, prod = { "prod.dim_int", 1, "Mul" }, mean = { "sum.dim_IntList", 0, "Add" },
+  max = { "amax", -math.huge, "maximum" }, min = { "amin", math.huge, "minimum" },
+}
+
+-- An initial value counts as an element, but not in the number by which a mean is divided.
+aten:rule("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
+          .. "int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", function(g, a)
+  local x, axis = a.data, util.dim(a.axis, a.data.rank)
+  local reduce, neutral, join = table.unpack(SEGMENT[a.reduce] or {})
+  if not reduce or a.indices or not (a.lengths or a.offsets) then g.decline("this reduction of segments") end
+  local first, last = bounds_of(g, a)
+  local place = util.arange(g, x:size(axis))
+  local function column(v) return g.Unsqueeze(v, g.ints { -1 }) end
+  local inside = g.And(g.GreaterOrEqual(place, column(first)), g.Less(place, column(last)))
+  local mask = inside
+  for _ = axis + 2, x.rank do mask = column(mask) end
+  local rows = g.Where(mask, g.Unsqueeze(x, g.ints { axis }), g.scalar(neutral, x.dtype))
+  local dim = axis + 1
+  local y = g.aten[reduce](rows, reduce == "prod.dim_int" and dim or { dim }, false)
+  if a.initial then
+    local start = g.scalar(a.initial, x.dtype)
+    y = join:find("^%u") and g[join](y, start) or g.aten[join](y, start)
+  end
+  if a.reduce ~= "mean" then return y end
+  local count = g.Sub(last, first):to(x.dtype)
+  for _ = axis + 2, x.rank do count = column(count) end
+  return a.initial and g.Div(y, g.Max(count, g.scalar(1, x.dtype))) or g.Div(y, count)
+end)

@@ -101,6 +101,52 @@ for name, fn in pairs { median = median, nanmedian = nanmedian } do
 end
 
 
+-- Both neighbours of a rank that is no whole number, or one of them, in rows of `count` numbers (NaN is behind them).
+local PICK = { lower = "Floor", higher = "Ceil", nearest = "Round", linear = "Floor", midpoint = "Floor" }
+
+local function at_ranks(g, rows, ranks, interpolation)
+  local pick = PICK[interpolation] or g.decline("an interpolation '%s'", interpolation)
+  local function at(places) return g.GatherElements(rows, places:to("int64"), { axis = -1 }) end
+  local below = g[pick](ranks)
+  if interpolation ~= "linear" and interpolation ~= "midpoint" then return at(below) end
+  local weight = interpolation == "linear" and g.Sub(ranks, below) or g.scalar(0.5, ranks)
+  return g.aten["lerp.Tensor"](at(below), at(g.Ceil(ranks)), weight)
+end
+
+local function quantile(g, a, n, ignore_nan)
+  local x, q = a.self, a.q
+  if not util.is_float(x.dtype) then g.decline("quantiles of %s", x.dtype) end
+  if type(q) == "number" then q = g.scalar(q, x.dtype) end
+  local dim = a.dim and util.dim(a.dim, x.rank)
+  if not dim or x.rank == 0 then
+    x = flat(g, x)
+  else
+    x = g.Transpose(x, { perm = (util.to_last(x.rank, dim)) })
+  end
+  local bad, size = g.IsNaN(x), x:size(-1)
+  local rows = top(g, g.Where(bad, g.scalar(math.huge, x.dtype), x), size, x.rank - 1, false)
+  local numbers = g.ReduceSum(g.Not(bad):to("int64"), g.ints { -1 }, { keepdims = 1 })
+  local some_bad = g.Less(numbers, g.scalar(size, "int64"))
+  local last = ignore_nan and (numbers - int(g, 1)):to(x.dtype) or g.scalar(size - 1, x.dtype)
+  local ranks = g.Max(g.Mul(at_least_1d(g, q), last), g.scalar(0, x.dtype))
+  local dims = util.copy(x.shape)
+  dims[#dims] = q.rank == 0 and 1 or q:size(0)
+  local y = at_ranks(g, rows, g.expand(ranks, dims), a.interpolation)
+  -- without a number among them, or where each must be one
+  local spoilt = ignore_nan and g.Equal(numbers, int(g, 0)) or some_bad
+  y = g.Where(spoilt, g.scalar(0 / 0, x.dtype), y)
+  local order = { x.rank - 1 }
+  for i = 0, x.rank - 2 do order[i + 2] = i end
+  return g.reshape(g.Transpose(y, { perm = order }), n.outputs[1].shape)
+end
+
+for _, name in ipairs { "quantile", "nanquantile" } do
+  local rest = "int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"
+  local function fn(g, a, n) return quantile(g, a, n, name == "nanquantile") end
+  aten:rule(name .. "(Tensor self, Tensor q, " .. rest, fn)
+  aten:rule(name .. ".scalar(Tensor self, float q, " .. rest, fn)
+end
+
 -- The value that stands there most often, the least of several; and the last place of it.
 aten:rule("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", function(g, a)
   local x, dim = a.self, util.dim(a.dim, a.self.rank)
@@ -264,6 +310,93 @@ aten:rule("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tenso
   local hit = g.And(g.Equal(unsqueeze(g, bin, -1), util.arange(g, a.bins)), unsqueeze(g, inside, -1))
   return sum(g, hit:to("int64"), 0):to(x.dtype)
 end)
+
+-- The ends of `bins` equal parts of what lies between two numbers, or between the least and the greatest element.
+local function equal_parts(g, x, bins, range)
+  if not range and util.contains(x.shape, 0) then range = { 0.0, 1.0 } end
+  local low, high
+  if range then
+    low, high = range[1], range[2]
+    if low == high then low, high = low - 0.5, high + 0.5 end
+    low, high = g.scalar(low, x.dtype), g.scalar(high, x.dtype)
+  else
+    low, high = g.ReduceMin(x, nil, { keepdims = 0 }), g.ReduceMax(x, nil, { keepdims = 0 })
+    local half = g.Where(g.Equal(low, high), g.scalar(0.5, x.dtype), g.scalar(0, x.dtype))
+    low, high = g.Sub(low, half), g.Add(high, half)
+  end
+  local step, rising, falling = g.Div(g.Sub(high, low), g.scalar(bins, x.dtype)), {}, {}
+  for i = 0, bins do
+    local side = i < (bins + 1) // 2 and rising or falling
+    side[#side + 1] = side == rising and i or bins - i
+  end
+  local pieces = { #rising > 0 and g.Add(low, g.Mul(step, g.const(rising, x.dtype))) or false,
+                   g.Sub(high, g.Mul(step, g.const(falling, x.dtype))) }
+  return pieces[1] and g.Concat(pieces[1], pieces[2], { axis = 0 }) or pieces[2]
+end
+
+-- How much lies in each part of a space: x is [points, axes], edges has the ends of the parts of each axis. The last
+-- part has its end in it.
+local function histogram(g, x, edges, weight, density)
+  local where, total, inside, dims = nil, 1, nil, {}
+  for i, e in ipairs(edges) do
+    local v = g.Gather(x, int(g, i - 1), { axis = 1 })
+    local first, last = g.Gather(e, int(g, 0)), g.Gather(e, int(g, -1))
+    local within = g.And(g.GreaterOrEqual(v, first), g.LessOrEqual(v, last))
+    dims[i] = e:size(0) - 1
+    local bin = g.Min(place(g, e, unsqueeze(g, v, -1), true) - int(g, 1), g.scalar(dims[i] - 1, "int64"))
+    where = where and where * g.scalar(dims[i], "int64") + bin or bin
+    inside, total = inside and g.And(inside, within) or within, total * dims[i]
+  end
+  local zero = g.scalar(0, x.dtype)
+  local amount = weight and flat(g, weight):to(x.dtype) or g.scalar(1, x.dtype)
+  local counted = g.expand(g.Where(inside, amount, zero), { x:size(0) })
+  local y = g.ScatterElements(g.full({ total }, 0, x.dtype), g.Where(inside, where, int(g, 0)), counted,
+                              { axis = 0, reduction = "add" })
+  y = g.reshape(y, dims)
+  if not density then return y end
+  y = g.Div(y, g.ReduceSum(y, nil, { keepdims = 0 }))
+  for i, e in ipairs(edges) do
+    local widths = g.Sub(g.Slice(e, g.ints { 1 }, g.ints { math.maxinteger }, g.ints { 0 }),
+                         g.Slice(e, g.ints { 0 }, g.ints { -1 }, g.ints { 0 }))
+    local shape = util.fill(1, #edges)
+    shape[i] = dims[i]
+    y = g.Div(y, g.reshape(widths, shape))
+  end
+  return y
+end
+
+local OPTIONS = "Tensor? weight=None, bool density=False) -> "
+
+aten:rule("histogram.bins_tensor(Tensor self, Tensor bins, *, " .. OPTIONS .. "(Tensor hist, Tensor bin_edges)",
+  function(g, a)
+    return histogram(g, unsqueeze(g, flat(g, a.self), 1), { a.bins }, a.weight, a.density), a.bins
+  end)
+aten:rule("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, " .. OPTIONS
+          .. "(Tensor hist, Tensor bin_edges)", function(g, a)
+  local edges = equal_parts(g, a.self, a.bins, a.range)
+  return histogram(g, unsqueeze(g, flat(g, a.self), 1), { edges }, a.weight, a.density), edges
+end)
+
+-- Points may be laid out in several dims; the last one has their coordinates.
+local function points(g, x) return g.reshape(x, { util.product(x.shape, 1, x.rank - 1), x:size(-1) }) end
+
+local function histogramdd(g, a)
+  local x, edges = points(g, a.self), {}
+  for i = 1, x:size(1) do
+    local bins = type(a.bins) == "table" and a.bins[i] or a.bins
+    edges[i] = bins
+    if type(bins) == "number" then
+      local column = g.Gather(x, int(g, i - 1), { axis = 1 })
+      edges[i] = equal_parts(g, column, bins, a.range and { a.range[2 * i - 1], a.range[2 * i] })
+    end
+  end
+  return histogram(g, x, edges, a.weight, a.density), edges
+end
+
+for overload, bins in pairs { [""] = "int[] bins", [".int_bins"] = "int bins", [".TensorList_bins"] = "Tensor[] bins" } do
+  aten:rule("histogramdd" .. overload .. "(Tensor self, " .. bins .. ", float[]? range=None, " .. OPTIONS
+            .. "(Tensor hist, Tensor[] bin_edges)", histogramdd)
+end
 
 aten:rule("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", function(g, a)
   local x, dtype = a.self:to("int64"), "int64"

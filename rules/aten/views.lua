@@ -4,7 +4,9 @@
 
 local aten = require("t2o.rules").namespace("aten")
 
-aten:alias { "alias", "detach", "detach_", "lift", "lift_fresh", "requires_grad_", "positive", "resolve_conj", "resolve_neg" }
+aten:alias {
+  "alias", "detach", "detach_", "lift", "lift_fresh", "requires_grad_", "positive", "resolve_conj", "resolve_neg",
+}
 
 -- Outside of training these return what they are given, in place or not.
 aten:alias({

@@ -44,8 +44,8 @@ typedef struct run {
     bool check_only; /* ends before the step that writes */
 } run;
 
-/* Runs the steps read, normalise, translate, optimise, lower, target, check, write in order; false after an error. The caller
- * ends it with run_end in any case. */
+/* Runs the steps read, normalise, translate, optimise, lower, target, check, write in order; false after an error. The
+ * caller ends it with run_end in any case. */
 bool run_steps(run *r);
 void run_end(run *r);
 bool run_step_exists(const char *name);

@@ -45,7 +45,8 @@ static const char *sample_text(t2o_session *s, const t2o_pickle *x, int depth)
     const char *bracket = brackets[x->kind - T2O_PICKLE_TUPLE], *text = t2o_printf(s->arena, "%c", bracket[0]);
     for (size_t i = 0; i < x->n && i < 16 && depth < 8; i++) {
         bool value = x->kind == T2O_PICKLE_DICT && i % 2;
-        text = t2o_printf(s->arena, "%s%s%s", text, value ? ": " : i ? ", " : "", sample_text(s, x->items[i], depth + 1));
+        text = t2o_printf(s->arena, "%s%s%s", text, value ? ": " : i ? ", " : "",
+                          sample_text(s, x->items[i], depth + 1));
     }
     return t2o_printf(s->arena, "%s%s%c", text, x->n > 16 || depth >= 8 ? ", ..." : "", bracket[1]);
 }
@@ -66,7 +67,8 @@ static void print_text(t2o_session *s, const t2o_program *p)
     t2o_graph *g = p->graph;
     totals t = sum_weights(g);
     printf("%s: torch.export archive, PyTorch %s, schema %d.%d, dialect %s\n", p->path,
-           p->torch_version ? p->torch_version : "?", p->schema_major, p->schema_minor, p->verifier ? p->verifier : "?");
+           p->torch_version ? p->torch_version : "?", p->schema_major, p->schema_minor,
+           p->verifier ? p->verifier : "?");
     for (size_t i = 0; i < p->models.n; i++)
         printf("model %s%s\n", p->models.at[i], !strcmp(p->models.at[i], p->model) ? " (shown)" : "");
     for (size_t i = 0; i < g->inputs.n; i++)

@@ -108,7 +108,8 @@ static const char rules_help[] =
     "\n"
     "OP is a name such as aten::relu or aten::add.Tensor; * and ? match in PATTERN.\n";
 
-static const char explain_help[] = "usage: t2o explain CODE\n\nExplains an error code such as E0301; without one, lists them.\n";
+static const char explain_help[] =
+    "usage: t2o explain CODE\n\nExplains an error code such as E0301; without one, lists them.\n";
 
 const char *options_help(const char *command)
 {

@@ -60,7 +60,8 @@ static void dump_file(void *ctx, const char *name, const char *text, size_t n)
     d->files += t2o_output_commit(out);
 }
 
-/* How the program in an archive calls the op, as a schema: "foo(Tensor x, float beta) -> Tensor"; "" where it does not. */
+/* How the program in an archive calls the op, as a schema: "foo(Tensor x, float beta) -> Tensor"; "" where it does
+ * not. */
 static const char *call_schema(t2o_session *s, const char *path, const char *op, const char *model)
 {
     static const char *const types[] = {

@@ -375,8 +375,8 @@ static int l_resume(lua_State *L)
     return 0;
 }
 
-/* core.symbol_source(name) -> value, axis, mul, add, or nil: the symbol is (n - add) / mul, n being the size of the value
- * at the axis (0-based), or the value itself (axis -1) */
+/* core.symbol_source(name) -> value, axis, mul, add, or nil: the symbol is (n - add) / mul, n being the size of the
+ * value at the axis (0-based), or the value itself (axis -1) */
 static int l_symbol_source(lua_State *L)
 {
     const symbol_source *source = t2o_map_get(&script_of(L)->symbols, luaL_checkstring(L, 1));

@@ -4,8 +4,8 @@
  * an installed one, else the copy inside. The working directory is never searched.
  *
  * Built-in rule files run when an operator that they speak of is first asked for: an index of the words that stand in
- * quotes says which. A name that a file puts together at run time is not in it; so before an operator counts as missing,
- * all files have been run. Files of later layers run at once.
+ * quotes says which. A name that a file puts together at run time is not in it; so before an operator counts as
+ * missing, all files have been run. Files of later layers run at once.
  */
 #include "base/file.h"
 #include "script/embedded.h"

@@ -135,8 +135,8 @@ static void push_values(lua_State *L, t2o_value *const *values, uint32_t n)
 /* core.arg_kind(node, name) -> "tensor", "int", "list", ...: how an argument was given (none where it was not) */
 static int l_arg_kind(lua_State *L)
 {
-    static const char *const kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype", "device",
-                                         "layout", "memory_format", "int", "list", "tensor", "graph", "operator", "map",
+    static const char *const kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype",
+                                         "device", "layout", "memory_format", "int", "list", "tensor", "graph", "operator", "map",
                                          "unknown" };
     const t2o_arg *arg = t2o_node_attr(check_node(L, 1), luaL_checkstring(L, 2));
     lua_pushstring(L, kinds[arg ? arg->kind : T2O_ARG_NONE]);
@@ -180,7 +180,8 @@ static int l_node_index(lua_State *L)
 int open_nodes(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "arguments", l_arguments }, { "argument_names", l_argument_names }, { "arg_kind", l_arg_kind }, { NULL, NULL },
+        { "arguments", l_arguments }, { "argument_names", l_argument_names }, { "arg_kind", l_arg_kind },
+        { NULL, NULL },
     };
     luaL_newmetatable(L, NODE);
     lua_pushcfunction(L, l_node_index);

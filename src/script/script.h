@@ -33,16 +33,16 @@ t2o_graph *t2o_script_translate(t2o_script *script, const t2o_program *program);
 /* Rewrites nodes whose signature is newer than opset, by rules/opset. False after E0303 or E06xx. */
 bool t2o_script_lower(t2o_script *script, t2o_graph *graph, int opset);
 
-/* Steps round what the target has no kernel for, by rules/target; the graph is in the signatures of opset already. False
- * after E06xx. Nothing for the target "onnx". */
+/* Steps round what the target has no kernel for, by rules/target; the graph is in the signatures of opset already.
+ * False after E06xx. Nothing for the target "onnx". */
 bool t2o_script_target(t2o_script *script, t2o_graph *graph, int opset);
 
 /* Whether a torch node makes a view, an alias of its input (rules/aten/views.lua): 0 no, 1 a view, 2 the same tensor,
  * 3 a view or a copy. */
 int t2o_script_view_kind(t2o_script *script, const t2o_node *n);
 
-/* The base of a view with what output number `output` of it shows replaced, built in the torch graph before a node; NULL
- * where the view has no inverse, or after E06xx. */
+/* The base of a view with what output number `output` of it shows replaced, built in the torch graph before a node;
+ * NULL where the view has no inverse, or after E06xx. */
 t2o_value *t2o_script_rebuild(t2o_script *script, const t2o_node *view, uint32_t output, t2o_value *base,
                               t2o_value *changed, t2o_node *before);
 

@@ -325,7 +325,8 @@ static bool report_missing(t2o_script *k, const t2o_graph *g)
         while (n->op != missing.entries[i].key || !n->mark)
             n = n->next;
         unsigned count = (unsigned)(uintptr_t)missing.entries[i].value;
-        t2o_fail(k->s, "E0301", "unsupported operator: no rule for %s (%u node%s)", n->op, count, count == 1 ? "" : "s");
+        t2o_fail(k->s, "E0301", "unsupported operator: no rule for %s (%u node%s)", n->op, count,
+                 count == 1 ? "" : "s");
         t2o_note_node(n);
         t2o_hint(k->s, "t2o rules stub %s > my.lua, fill it in, and convert with -r my.lua", n->op);
     }
@@ -339,7 +340,8 @@ static void add_input(t2o_script *k, t2o_graph *g, t2o_value *v)
     bool tensor = v->kind == T2O_VALUE_TENSOR;
     t2o_dtype dtype = tensor ? v->dtype : v->kind == T2O_VALUE_SYMINT ? T2O_INT64
                       : v->kind == T2O_VALUE_SYMBOOL ? T2O_BOOL : T2O_FLOAT32;
-    t2o_value *input = t2o_value_new(g, T2O_VALUE_TENSOR, v->name, dtype, tensor ? v->rank : 0, tensor ? v->dims : NULL);
+    t2o_value *input = t2o_value_new(g, T2O_VALUE_TENSOR, v->name, dtype, tensor ? v->rank : 0,
+                                     tensor ? v->dims : NULL);
     input->spec = T2O_SPEC_USER_INPUT;
     input->original_name = v->name;
     v->twin = input;
