@@ -132,7 +132,8 @@ end
 
 -- One in groups of rows or columns, the other a stack. What is in no group gives 0.
 local function groups_of_products(g, x, y, count, axis)
-  local out, rest = {}, nil
+  local out = {}
+  local rest
   for i = 1, count do
     out[i] = axis == 0 and g.MatMul(x[i], matrix(g, y, i)) or g.MatMul(matrix(g, x, i), y[i])
   end

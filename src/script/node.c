@@ -136,8 +136,8 @@ static void push_values(lua_State *L, t2o_value *const *values, uint32_t n)
 static int l_arg_kind(lua_State *L)
 {
     static const char *const kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype",
-                                         "device", "layout", "memory_format", "int", "list", "tensor", "graph", "operator", "map",
-                                         "unknown" };
+                                         "device", "layout", "memory_format", "int", "list", "tensor", "graph",
+                                         "operator", "map", "unknown" };
     const t2o_arg *arg = t2o_node_attr(check_node(L, 1), luaL_checkstring(L, 2));
     lua_pushstring(L, kinds[arg ? arg->kind : T2O_ARG_NONE]);
     return 1;
