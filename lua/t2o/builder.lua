@@ -376,6 +376,19 @@ function g.expand(x, dims)
   return y
 end
 
+-- ---- bodies of higher-order ops ----
+
+local body_methods = {}
+core.body_meta.__index = body_methods
+
+--- The body's outputs, a list, its nodes being built here.
+function body_methods.inline(body, operands) return core.inline(body, operands) end
+
+--- The body as an attribute (of If); it uses the operands as values of the graph around it.
+function body_methods.as_body(body, operands)
+  return core.body("body", function() return core.inline(body, operands) end)
+end
+
 -- ---- giving up, bodies ----
 
 --- Gives the next candidate its turn. Never returns.

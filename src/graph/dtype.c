@@ -88,6 +88,16 @@ bool t2o_dtype_is_complex(t2o_dtype d)
     return d == T2O_COMPLEX32 || d == T2O_COMPLEX64 || d == T2O_COMPLEX128;
 }
 
+t2o_dtype t2o_dtype_real_of(t2o_dtype d)
+{
+    switch (d) {
+    case T2O_COMPLEX32: return T2O_FLOAT16;
+    case T2O_COMPLEX64: return T2O_FLOAT32;
+    case T2O_COMPLEX128: return T2O_FLOAT64;
+    default: return d;
+    }
+}
+
 /* Round a double to binary16, ties to even, overflow to infinity. */
 static uint16_t to_half(double value)
 {

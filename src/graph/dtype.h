@@ -45,6 +45,7 @@ size_t t2o_dtype_size(t2o_dtype d);           /* bytes an element; 0 for strings
 bool t2o_dtype_is_float(t2o_dtype d);         /* real floating point, fp8 included */
 bool t2o_dtype_is_int(t2o_dtype d);           /* signed or unsigned, not bool */
 bool t2o_dtype_is_complex(t2o_dtype d);
+t2o_dtype t2o_dtype_real_of(t2o_dtype d);     /* of the parts of a complex dtype; d itself where it is none */
 
 /* One element from or to a double (floats and integers; fp8 excepted: returns false). */
 bool t2o_element_from_double(t2o_dtype d, double value, void *out);

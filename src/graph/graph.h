@@ -87,6 +87,7 @@ struct t2o_value {
     t2o_spec_kind spec;         /* of a graph input */
     const char *target;         /* parameter, buffer or constant: the state_dict name */
     bool persistent;
+    bool complex;               /* ONNX: its last dimension holds the real and imaginary parts of complex numbers */
     bool contiguous;            /* torch: in memory it lies row by row, from the start of its storage */
     const char *original_name;  /* the name in the program of a value that is shown under another one */
     t2o_graph *graph;

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SHOWN_SOURCE 100 /* columns of a source line */
+
 /* Frames inside PyTorch itself: a user looks for the line of their own model. */
 static bool is_library(const char *path, size_t n)
 {
     static const char *const parts[] = { "/torch/nn/", "-packages/torch/" };
+    if (n && path[0] == '<')
+        return true; /* code that was made at run time: "<eval_with_key>.3" */
     for (int i = 0; i < 2; i++)
         if (memmem(path, n, parts[i], strlen(parts[i])))
             return true;
@@ -44,6 +48,8 @@ static const char *source_under(t2o_session *s, const char *frame)
     size_t n = strcspn(p, "\n");
     while (n && (p[n - 1] == ' ' || p[n - 1] == '\r'))
         n--;
+    if (n > SHOWN_SOURCE)
+        return t2o_printf(s->arena, "%.*s...", SHOWN_SOURCE - 3, p);
     return strncmp(p, "File \"", 6) ? t2o_strndup(s->arena, p, n) : "";
 }
 

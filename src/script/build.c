@@ -317,6 +317,22 @@ static int l_constant(lua_State *L)
 
 /* ---- bodies ---- */
 
+/* An output of a body must be made in it, and only once: else it is copied. */
+static t2o_value *own_output(t2o_script *k, t2o_graph *body, t2o_value *v)
+{
+    bool own = v->producer && v->producer->graph == body;
+    for (size_t i = 0; i < body->outputs.n; i++)
+        own = own && body->outputs.at[i].value != v;
+    if (own)
+        return v;
+    t2o_value *copy = t2o_value_new(body, T2O_VALUE_TENSOR, NULL, v->dtype, v->rank, v->dims);
+    t2o_node *n = t2o_node_new(body, NULL, "onnx::Identity", &v, 1, NULL, 0, &copy, 1);
+    n->origin = k->node && k->node->origin ? k->node->origin : k->node;
+    n->rule = k->rule;
+    n->opset = k->opset;
+    return copy;
+}
+
 /* core.body(name, function) -> a graph for an attribute. The function builds in it and returns its outputs' list;
  * inputs are made with core.body_input. */
 static int l_body(lua_State *L)
@@ -338,6 +354,7 @@ static int l_body(lua_State *L)
         t2o_value *v = test_value(L, -1);
         if (!v)
             return raise_coded(L, "E0603", "output %d of a body is not a value", (int)i);
+        v = own_output(k, body, v);
         t2o_push(k->s->arena, &body->outputs, ((t2o_output_spec){ .value = v, .kind = T2O_SPEC_USER_OUTPUT }));
         lua_pop(L, 1);
     }

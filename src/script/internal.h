@@ -67,6 +67,8 @@ int open_values(lua_State *L);                         /* adds to the core table
 /* node.c */
 void push_node(lua_State *L, const t2o_node *n);
 const t2o_node *check_node(lua_State *L, int index);
+t2o_value *script_twin_new(t2o_script *k, t2o_graph *g, const t2o_value *v, const char *name);
+t2o_graph *check_torch_body(lua_State *L, int index);  /* of a higher-order op */
 int open_nodes(lua_State *L);
 
 /* build.c */
@@ -74,6 +76,7 @@ int open_build(lua_State *L);
 
 /* translate.c */
 bool script_translate_one(t2o_script *k, t2o_node *n); /* a graph of its own with this node's inputs */
+int l_inline(lua_State *L);
 
 /* call.c */
 int open_calls(lua_State *L);

@@ -3,6 +3,20 @@
 #include "script/internal.h"
 
 #define NODE "t2o.node"
+#define TORCH_BODY "t2o.body"
+
+/* The body of a higher-order op. */
+static void push_torch_body(lua_State *L, t2o_graph *g)
+{
+    t2o_graph **box = lua_newuserdatauv(L, sizeof g, 0);
+    *box = g;
+    luaL_setmetatable(L, TORCH_BODY);
+}
+
+t2o_graph *check_torch_body(lua_State *L, int index)
+{
+    return *(t2o_graph **)luaL_checkudata(L, index, TORCH_BODY);
+}
 
 void push_node(lua_State *L, const t2o_node *n)
 {
@@ -88,7 +102,7 @@ static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)
         }
         break;
     case T2O_ARG_TENSOR: push_value(L, t2o_constant_new(script_of(L)->graph, NULL, arg->tensor)); break;
-    case T2O_ARG_GRAPH: lua_pushlightuserdata(L, arg->graph); break;
+    case T2O_ARG_GRAPH: push_torch_body(L, arg->graph); break;
     default: lua_pushnil(L);
     }
 }
@@ -187,6 +201,8 @@ int open_nodes(lua_State *L)
     lua_pushcfunction(L, l_node_index);
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
+    luaL_newmetatable(L, TORCH_BODY); /* its methods: lua/t2o/builder.lua */
+    lua_setfield(L, -2, "body_meta");
     luaL_setfuncs(L, functions, 0);
     return 0;
 }

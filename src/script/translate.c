@@ -312,23 +312,44 @@ static void mark_needed(t2o_script *k, t2o_graph *g)
     }
 }
 
-static bool report_missing(t2o_script *k, const t2o_graph *g)
+/* How often an operator without a rule is called, and the first call. */
+typedef struct missing_op {
+    unsigned count;
+    const t2o_node *first;
+} missing_op;
+
+static void find_missing(t2o_script *k, t2o_graph *g, t2o_map *missing)
+{
+    for (t2o_node *n = g->first; n; n = n->next) {
+        if (!n->mark || only_numbers(k, n))
+            continue;
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH) {
+                mark_needed(k, n->attrs[i].arg.graph);
+                find_missing(k, n->attrs[i].arg.graph, missing);
+            }
+        if (t2o_script_rule_place(k, n->op))
+            continue;
+        missing_op *m = t2o_map_get(missing, n->op);
+        if (!m) {
+            m = T2O_NEW(k->s->arena, missing_op);
+            m->first = n;
+            t2o_map_set(k->s->arena, missing, n->op, m);
+        }
+        m->count++;
+    }
+}
+
+static bool report_missing(t2o_script *k, t2o_graph *g)
 {
     t2o_map missing = { 0 };
-    for (const t2o_node *n = g->first; n; n = n->next) {
-        if (!n->mark || only_numbers(k, n) || t2o_script_rule_place(k, n->op))
-            continue;
-        t2o_map_set(k->s->arena, &missing, n->op, (void *)((uintptr_t)t2o_map_get(&missing, n->op) + 1));
-    }
+    find_missing(k, g, &missing);
     for (size_t i = 0; i < missing.n; i++) {
-        const t2o_node *n = g->first;
-        while (n->op != missing.entries[i].key || !n->mark)
-            n = n->next;
-        unsigned count = (unsigned)(uintptr_t)missing.entries[i].value;
-        t2o_fail(k->s, "E0301", "unsupported operator: no rule for %s (%u node%s)", n->op, count,
-                 count == 1 ? "" : "s");
-        t2o_note_node(n);
-        t2o_hint(k->s, "t2o rules stub %s > my.lua, fill it in, and convert with -r my.lua", n->op);
+        const missing_op *m = missing.entries[i].value;
+        t2o_fail(k->s, "E0301", "unsupported operator: no rule for %s (%u node%s)", m->first->op, m->count,
+                 m->count == 1 ? "" : "s");
+        t2o_note_node(m->first);
+        t2o_hint(k->s, "t2o rules stub %s > my.lua, fill it in, and convert with -r my.lua", m->first->op);
     }
     return missing.n == 0;
 }
@@ -350,6 +371,80 @@ static void add_input(t2o_script *k, t2o_graph *g, t2o_value *v)
         add_sources(k, input);
     else
         add_source(k, v->expr, input, -1);
+}
+
+/* ---- bodies of higher-order ops ---- */
+
+static t2o_value *output_value(t2o_script *k, const t2o_output_spec *o);
+
+static t2o_map copy_map(t2o_script *k, const t2o_map *map)
+{
+    t2o_map copy = { 0 };
+    for (size_t i = 0; i < map->n; i++)
+        t2o_map_set(k->s->arena, &copy, map->entries[i].key, map->entries[i].value);
+    return copy;
+}
+
+/* The operands in the list at index become the values of the body's inputs. Sizes are expressions already. */
+static void bind_inputs(lua_State *L, int index, t2o_graph *body)
+{
+    for (size_t i = 0; i < body->inputs.n; i++) {
+        lua_geti(L, index, (lua_Integer)i + 1);
+        t2o_value *in = body->inputs.at[i], *v = test_value(L, -1);
+        if (!v && in->kind == T2O_VALUE_TENSOR)
+            raise_coded(L, "E0603", "operand %d of a body is a %s, not a value", (int)i + 1, luaL_typename(L, -1));
+        in->twin = v;
+        lua_pop(L, 1);
+    }
+}
+
+/* The first error of a body's translation as a Lua error of the rule that asked for it. */
+static int raise_failure(lua_State *L, size_t before)
+{
+    t2o_script *k = script_of(L);
+    const t2o_diag *d = k->s->diags.at[before];
+    const char *code = d->code ? d->code : "E0602", *text = d->text;
+    for (size_t i = 0; i < d->notes.n && i < 1; i++)
+        text = t2o_printf(k->s->arena, "%s (%s)", text, d->notes.at[i]);
+    t2o_forget_diags(k->s, before);
+    return raise_coded(L, code, "in a body: %s", text);
+}
+
+/* core.inline(body, operands) -> its outputs: the body's nodes are translated where nodes are built now */
+int l_inline(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    t2o_graph *body = check_torch_body(L, 1), *g = k->graph;
+    const t2o_node *node = k->node;
+    const char *rule = k->rule;
+    bool strict = k->strict;
+    size_t before = k->s->diags.n;
+    t2o_map symbols = copy_map(k, &k->symbols);
+    lua_settop(L, 2);
+    bind_inputs(L, 2, body);
+    mark_needed(k, body);
+    if (translate_nodes(k, body, g))
+        return raise_failure(L, before);
+    k->graph = g;
+    k->node = node;
+    lua_createtable(L, (int)body->outputs.n, 0);
+    for (size_t i = 0; i < body->outputs.n; i++) {
+        t2o_value *v = output_value(k, &body->outputs.at[i]);
+        if (!v)
+            return raise_failure(L, before);
+        push_value(L, v);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    k->graph = g;
+    k->node = node;
+    k->rule = rule;
+    k->strict = strict;
+    k->symbols = symbols;
+    if (!push_function(k, "t2o.builder", "set_current"))
+        return raise_failure(L, before);
+    push_node(L, node);
+    lua_call(L, 1, 0);
+    return 1;
 }
 
 bool script_translate_one(t2o_script *k, t2o_node *n)
