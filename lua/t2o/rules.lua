@@ -29,6 +29,15 @@ end
 
 local function registered(op, name) return ops[op] or ops["*::" .. name] end
 
+-- Whether there is more than rules for complex numbers, which stand in a file of their own.
+local function has_real(op, name)
+  if ops["*::" .. name] then return true end
+  for _, c in ipairs(ops[op] or {}) do
+    if c.complex ~= true then return true end
+  end
+  return false
+end
+
 -- Runs the built-in files that speak of an op. Rules of a family may be registered in a loop, under names that are put
 -- together: then its name without the overload stands in the file, or nothing that tells, and all files are run.
 local function load_for(op)
@@ -36,7 +45,7 @@ local function load_for(op)
   asked[op] = true
   local name = op:match("::(.*)$") or op
   core.load("ops", name)
-  if not registered(op, name) then core.load("ops", name:match("^[^.]+")) end
+  if not has_real(op, name) then core.load("ops", name:match("^[^.]+")) end
   if not registered(op, name) then core.load("ops") end
 end
 
@@ -47,6 +56,7 @@ local function add(op, candidate)
   local list = ops[op] or {}
   for _, other in ipairs(list) do
     local both = not (candidate.when or other.when) and (candidate.kind == "wrap") == (other.kind == "wrap")
+      and candidate.complex == other.complex
     if other.layer == candidate.layer and both then
       core.fail("E0606", string.format("two rules for %s: %s and %s", op, other.place, candidate.place))
     end
@@ -57,9 +67,11 @@ local function add(op, candidate)
   sorted = {}
 end
 
--- Later layers first; in a layer wrappers, then rules with a condition, then the one without.
+-- Later layers first; in a layer wrappers, then rules with a condition, then the one without. Those for complex numbers
+-- are asked about other calls than the rest is, and stand behind it.
 local function before(a, b)
   if a.layer ~= b.layer then return a.layer > b.layer end
+  if (a.complex == true) ~= (b.complex == true) then return b.complex == true end
   local function weight(c) return c.kind == "wrap" and 0 or c.when and 1 or 2 end
   if weight(a) ~= weight(b) then return weight(a) < weight(b) end
   if a.order ~= b.order then return a.order < b.order end
@@ -147,16 +159,25 @@ local function op_of(self, text)
   return self.name .. "::" .. name
 end
 
---- A rule: schema, optional { when = function(a, n) }, function(g, a, n) -> results.
+local OPTIONS = { when = "function", complex = "boolean" }
+
+--- A rule: schema, optional { when = function(a, n), complex = true }, function(g, a, n) -> results. A rule for complex
+--- numbers beside one for others may give the operator's name only.
 function namespace:rule(text, options, fn)
   if type(options) == "function" then options, fn = {}, options end
   if type(fn) ~= "function" or type(options) ~= "table" then
     error("rule(schema, [options,] function): the function is missing", 2)
   end
-  for key in pairs(options) do
-    if key ~= "when" then error("a rule has no option '" .. tostring(key) .. "'", 2) end
+  for key, value in pairs(options) do
+    if not OPTIONS[key] then error("a rule has no option '" .. tostring(key) .. "'", 2) end
+    if type(value) ~= OPTIONS[key] and not (key == "complex" and value == "both") then
+      error("the option '" .. key .. "' of a rule is a " .. OPTIONS[key], 2)
+    end
   end
-  add(op_of(self, text), { kind = "rule", schema_text = text, fn = fn, when = options.when })
+  local schema = (text:find("(", 1, true) or not options.complex) and text or nil
+  add(op_of(self, text), {
+    kind = "rule", schema_text = schema, fn = fn, when = options.when, complex = options.complex or nil,
+  })
 end
 
 --- Plain renames: schema -> ONNX operator that takes the tensors in the same order.

@@ -60,12 +60,38 @@ local function show_reason(c, reason)
   return string.format("%s: %s%s", place, reason.reason, at)
 end
 
--- The schema that binds the arguments: a wrapper has that of what it wraps.
+-- The schema that binds the arguments: a wrapper has that of what it wraps, a rule for complex numbers that of the
+-- one for others.
 local function schema_at(list, index)
-  for i = index, #list do
-    local schema = rules.schema_of(list[i])
+  for i = 1, #list do
+    local schema = rules.schema_of(list[(index + i - 2) % #list + 1])
     if schema then return schema end
   end
+end
+
+local function has_complex(x)
+  if core.is_value(x) then return x.is_complex end
+  if type(x) ~= "table" then return false end
+  if x.real then return true end
+  for i = 1, x.n or #x do
+    if has_complex(x[i]) then return true end
+  end
+  return false
+end
+
+-- Whether a call is about complex numbers: one that the archive records, or one that a rule makes.
+local function is_complex_call(node, a)
+  if not a then return core.is_complex_call(node) end
+  for _, x in pairs(a) do
+    if has_complex(x) then return true end
+  end
+  return false
+end
+
+-- nil where the candidate may be asked, else why not
+local function other_numbers(c, complex)
+  if c.complex == "both" or (c.complex == true) == complex then return nil end
+  return complex and "complex numbers" or "it is for complex numbers only"
 end
 
 local function try(list, index, node, a)
@@ -83,10 +109,16 @@ local function try(list, index, node, a)
 end
 
 -- Results of the first candidate from index on that takes the call; raises a decline when none does.
-function run(list, index, node, a, reasons)
+function run(list, index, node, a, reasons, complex)
   reasons = reasons or {}
+  if complex == nil then complex = is_complex_call(node, a) end
   local graph, before = core.place()
   for i = index, #list do
+    local why = other_numbers(list[i], complex)
+    if why then
+      reasons[#reasons + 1] = (complex or i == 1) and show_reason(list[i], { reason = why }) or nil
+      goto next
+    end
     local outer, strict = core.set_rule(list[i].place, list[i].layer > 1)
     local ok, result = xpcall(try, core.on_error, list, i, node, a)
     if ok then
@@ -97,6 +129,7 @@ function run(list, index, node, a, reasons)
     core.resume(graph, before)
     core.set_rule(outer, strict)
     reasons[#reasons + 1] = show_reason(list[i], result)
+    ::next::
   end
   core.decline(table.concat(reasons, "; "))
 end
@@ -122,6 +155,15 @@ local function call_rule(op, ...)
   local outer, strict = core.set_rule(nil)
   local results = run(list, 1, builder.current(), a)
   core.set_rule(outer, strict)
+  return table.unpack(results, 1, results.n)
+end
+
+--- The rule for numbers that are not complex as a function of the arguments by name, whatever the values are marked
+--- as. `node` is what it is told of the call. Returns its results.
+function M.as_real(op, a, node)
+  local list = rules.candidates(op)
+  if not list then core.decline("there is no rule for " .. op) end
+  local results = run(list, 1, node, a, nil, false)
   return table.unpack(results, 1, results.n)
 end
 

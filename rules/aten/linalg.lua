@@ -187,6 +187,21 @@ for schema, name in pairs {
   end))
 end
 
+-- The factors are those of the transposed matrix, which PyTorch need not copy for LAPACK.
+local function transposed_factors(g, m)
+  local packed, _, places = lu(g, matrix_transpose(g, m))
+  return packed, g.Add(places, g.scalar(1, "int64")):to("int32")
+end
+
+aten:rule("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", unless_empty(function(g, a, n)
+  return det(g, a.A, n), transposed_factors(g, a.A)
+end))
+aten:rule("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
+  unless_empty(function(g, a, n)
+    local sign, size = slogdet(g, a.A, n.outputs[1].shape)
+    return sign, size, transposed_factors(g, a.A)
+  end))
+
 aten:rule("logdet(Tensor self) -> Tensor", unless_empty(function(g, a, n)
   local sign, size = slogdet(g, a.self, n.outputs[1].shape)
   local zero, nan = g.scalar(0, a.self.dtype), g.scalar(0 / 0, a.self.dtype)
@@ -248,6 +263,12 @@ aten:rule("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_err
   end
   return solution(g, a.A, a.B, a.left), singular_info(g, a.A)
 end)
+
+aten:rule("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
+          .. "-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", unless_empty(function(g, a)
+  local packed, pivots = transposed_factors(g, a.A)
+  return solution(g, a.A, a.B, a.left), packed, pivots, packed_info(g, packed)
+end))
 
 aten:rule("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", unless_empty(function(g, a, n)
   local x = a.self
@@ -728,6 +749,25 @@ aten:rule("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", unless_empt
   return sorted(g, singular_values(g, a.A), true)
 end))
 
+-- Which of the right vectors LAPACK gives is its own affair: only the values are certain.
+local function values_only(g, n, ...)
+  for _, i in ipairs { ... } do
+    if n.outputs[i].is_used then g.decline("singular vectors or eigenvectors: their signs are not defined") end
+  end
+end
+
+for schema, name in pairs {
+  ["svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)"] = "self",
+  ["linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"] = "A",
+  ["_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> "
+    .. "(Tensor U, Tensor S, Tensor Vh)"] = "A",
+} do
+  aten:rule(schema, unless_empty(function(g, a, n)
+    values_only(g, n, 1, 3)
+    return nil, sorted(g, singular_values(g, a[name]), true), nil
+  end))
+end
+
 -- The symmetric matrix of which only a triangle is read.
 local function symmetric(g, m, from_lower)
   local half = from_lower and lower(g, m, -1) or upper(g, m, 1)
@@ -738,15 +778,28 @@ local function symmetric(g, m, from_lower)
 end
 
 -- A symmetric matrix shifted by a bound of its eigenvalues has these, shifted, as singular values.
-aten:rule("linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", unless_empty(function(g, a)
-  local m = a.self
-  local whole = symmetric(g, m, a.UPLO:upper() == "L")
+local function eigenvalues(g, m, from_lower)
+  local whole = symmetric(g, m, from_lower)
   local sums = g.ReduceSum(g.Abs(whole), g.ints { -2 }, { keepdims = 1 })
   local bound = g.ReduceMax(sums, g.ints { -1 }, { keepdims = 1 })
   local shifted = whole + ones_on_diagonal(g, m:size(-1), m:size(-1), m.dtype) * bound
   core.set_shape(shifted, m.shape)
   return sorted(g, singular_values(g, shifted) - g.Squeeze(bound, g.ints { -1 }), false)
+end
+
+aten:rule("linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", unless_empty(function(g, a)
+  return eigenvalues(g, a.self, a.UPLO:upper() == "L")
 end))
+
+for schema, name in pairs {
+  ["linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)"] = "self",
+  ["_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)"] = "A",
+} do
+  aten:rule(schema, unless_empty(function(g, a, n)
+    values_only(g, n, 2)
+    return eigenvalues(g, a[name], a.UPLO:upper() == "L"), nil
+  end))
+end
 
 local EPSILON = { float32 = 2.0 ^ -23, float64 = 2.0 ^ -52 }
 

@@ -28,11 +28,15 @@ static const code codes[] = {
     { "E0303", "an operator cannot be expressed at this opset",
       "The graph needs an ONNX operator, a type or an attribute that is newer than the requested opset. The error\n"
       "names the first opset that has it; pass it with --opset." },
-    { "E0304", "a write into memory that is shared",
-      "An in-place operation changes a tensor that is also visible under another name: a view of it, an input or\n"
-      "a buffer. Exporting with run_decompositions() makes the program functional." },
+    { "E0304", "a write into memory that may be shared",
+      "An in-place operation changes a tensor that may or may not be a view of another one that is read later:\n"
+      "only the run would tell. Exporting with run_decompositions() makes the program functional." },
     { "E0305", "a part of the archive is of a kind that is not converted",
       "For example an input or output that is an object of a Python class, or a token." },
+    { "E0306", "the model changes state",
+      "A buffer, a parameter or an input is written to, and --state error was asked for. With --state io the\n"
+      "state is an input (by default what the archive holds) and its new value an output; --state const drops\n"
+      "the change." },
     { "E0501", "the input cannot be read",
       "The path does not exist, is a directory, or may not be read." },
     { "E0502", "the input is not an archive of torch.export",

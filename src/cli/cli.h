@@ -12,7 +12,7 @@ typedef struct options {
     const char *command;
     T2O_VEC(const char *) operands;
     T2O_VEC(const char *) rules;
-    const char *output, *model, *target, *dump_after, *stop_after;
+    const char *output, *model, *target, *state, *dump_after, *stop_after;
     int opset, ir_version;
     bool no_user_rules, json, quiet, verbose, strip_meta, help, version, markdown;
 } options;

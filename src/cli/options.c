@@ -27,6 +27,7 @@ static const option_row table[] = {
     { "--ir-version", NULL, NUMBER, FIELD(ir_version) },
     { "--model", NULL, TEXT, FIELD(model) },
     { "--target", NULL, TEXT, FIELD(target) },
+    { "--state", NULL, TEXT, FIELD(state) },
     { "--strip", NULL, STRIP, FIELD(strip_meta) },
     { "--dump-after", NULL, TEXT, FIELD(dump_after) },
     { "--stop-after", NULL, TEXT, FIELD(stop_after) },
@@ -78,6 +79,9 @@ static const char convert_help[] =
     "  -r, --rules FILE|DIR   more rules; may be given several times, the last wins\n"
     "  --model NAME           which model of an archive that holds several\n"
     "  --target NAME          runtime to convert for: ort_cpu (default) or onnx\n"
+    "  --state MODE           state that the model changes (caches, counters): io makes\n"
+    "                         inputs and outputs of it (default), const drops the\n"
+    "                         change, error refuses\n"
     "  --strip meta           leave out module paths and stack traces\n"
     "  --dump-after STEP      print the graph after a step: read, normalise,\n"
     "                         translate, optimise, lower, target, check\n"
@@ -233,6 +237,8 @@ static bool check_options(t2o_session *s, const options *o)
     }
     if (strcmp(o->target, "ort_cpu") && strcmp(o->target, "onnx"))
         return t2o_fail(s, "E0201", "--target takes ort_cpu or onnx, not '%s'", o->target);
+    if (strcmp(o->state, "io") && strcmp(o->state, "const") && strcmp(o->state, "error"))
+        return t2o_fail(s, "E0201", "--state takes io, const or error, not '%s'", o->state);
     const char *steps[] = { o->dump_after, o->stop_after };
     for (int i = 0; i < 2; i++)
         if (steps[i] && !run_step_exists(steps[i])) {
@@ -248,6 +254,7 @@ bool options_parse(t2o_session *s, int argc, char **argv, options *o)
     bool only_operands = false;
     o->opset = 20;
     o->target = "ort_cpu";
+    o->state = "io";
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (!only_operands && !strcmp(word, "--"))

@@ -34,7 +34,7 @@ static bool step_normalise(run *r)
 {
     t2o_script_options script_options = {
         .rules = r->o->rules.at, .n_rules = r->o->rules.n, .no_user_rules = r->o->no_user_rules,
-        .target = r->o->target, .opset = r->o->opset,
+        .target = r->o->target, .state = r->o->state, .opset = r->o->opset,
     };
     r->script = t2o_script_new(r->s, r->exprs, &script_options);
     if (!r->script)

@@ -11,7 +11,7 @@ static t2o_script *open_script(t2o_session *s, const options *o)
 {
     t2o_script_options script_options = {
         .rules = o->rules.at, .n_rules = o->rules.n, .no_user_rules = o->no_user_rules, .target = o->target,
-        .opset = o->opset,
+        .state = o->state, .opset = o->opset,
     };
     return t2o_script_new(s, t2o_exprs_new(s), &script_options);
 }

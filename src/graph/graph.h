@@ -83,6 +83,7 @@ struct t2o_value {
     t2o_node *producer;         /* NULL for inputs and constants */
     uint32_t output_index;
     const t2o_tensor *data;     /* constants and initialisers */
+    const t2o_tensor *initial;  /* ONNX: what an input that is state holds when it is not given */
     bool constant;              /* an initialiser of the ONNX graph, or a weight or constant input of the torch graph */
     t2o_spec_kind spec;         /* of a graph input */
     const char *target;         /* parameter, buffer or constant: the state_dict name */

@@ -428,20 +428,26 @@ static bool outputs_field(writer *w, const t2o_graph *g, Onnx__GraphProto *p)
     return true;
 }
 
+static bool add_initialiser(writer *w, Onnx__GraphProto *p, const t2o_value *v, const t2o_tensor *data)
+{
+    char *name = NULL;
+    if (!name_field(w, v, &name))
+        return false;
+    if (!data)
+        return t2o_fail(w->s, "E0507", "tensor '%s' has no data", name);
+    p->initializer[p->n_initializer] = tensor_proto(w, data, name, true);
+    return p->initializer[p->n_initializer++] != NULL;
+}
+
 static bool initialisers_field(writer *w, const t2o_graph *g, Onnx__GraphProto *p)
 {
-    p->initializer = T2O_NEW_N(w->arena, Onnx__TensorProto *, g->constants.n);
-    for (size_t i = 0; i < g->constants.n; i++) {
-        const t2o_value *v = g->constants.at[i];
-        char *name = NULL;
-        if (!name_field(w, v, &name))
+    p->initializer = T2O_NEW_N(w->arena, Onnx__TensorProto *, g->constants.n + g->inputs.n);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i]->initial && !add_initialiser(w, p, g->inputs.at[i], g->inputs.at[i]->initial))
             return false;
-        if (!v->data)
-            return t2o_fail(w->s, "E0507", "tensor '%s' has no data", name);
-        p->initializer[i] = tensor_proto(w, v->data, name, true);
-        if (!p->initializer[p->n_initializer++])
+    for (size_t i = 0; i < g->constants.n; i++)
+        if (!add_initialiser(w, p, g->constants.at[i], g->constants.at[i]->data))
             return false;
-    }
     return true;
 }
 

@@ -195,14 +195,37 @@ static bool write_through(state *st, t2o_value *v, t2o_value *result)
     return true;
 }
 
+/* State and inputs may be written: what they hold in the end becomes an output of the program. */
 static bool may_write(const state *st, const t2o_node *n, t2o_value *v)
 {
-    t2o_session *s = st->g->s;
     const t2o_value *root = st->g->values.at[st->of[v->id].root];
-    if (!root->producer)
-        return refuse(st, n, root->target ? t2o_printf(s->arena, "the state '%s'", root->target)
-                                          : t2o_printf(s->arena, "the input '%s'", root->name));
-    return true;
+    if (root->producer || !st->g->parent)
+        return true;
+    return refuse(st, n, t2o_printf(st->g->s->arena, "'%s', an operand of the body that it is in", root->name));
+}
+
+static t2o_spec_kind mutation_of(const t2o_value *root)
+{
+    switch (root->spec) {
+    case T2O_SPEC_PARAMETER: return T2O_SPEC_PARAMETER_MUTATION;
+    case T2O_SPEC_USER_INPUT: return T2O_SPEC_USER_INPUT_MUTATION;
+    default: return T2O_SPEC_BUFFER_MUTATION;
+    }
+}
+
+/* The outputs of the inputs and the state that were written, behind the program's own. */
+static void add_mutations(state *st)
+{
+    t2o_graph *g = st->g;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        t2o_value *root = g->inputs.at[i], *now = st->of[root->id].now;
+        if (now == root)
+            continue;
+        const char *target = root->target ? root->target : root->name;
+        t2o_output_spec o = { .value = now, .kind = mutation_of(root), .target = target };
+        o.name = t2o_intern(g->s, t2o_printf(g->s->arena, "%s.out", target));
+        t2o_push(g->s->arena, &g->outputs, o);
+    }
 }
 
 static bool write(state *st, t2o_node *n, t2o_value *self, t2o_value *result)
@@ -210,14 +233,15 @@ static bool write(state *st, t2o_node *n, t2o_value *self, t2o_value *result)
     t2o_value *v = owner(st, self);
     if (!may_write(st, n, v))
         return false;
-    const t2o_value *reader = other_reader(st, v);
+    const t2o_value *reader = other_reader(st, v), *root = st->g->values.at[st->of[v->id].root];
     st->of[result->id].now = result;
     be_same(st, result, v);
-    if (!reader) {
+    if (!reader && root->producer) {
         st->of[v->id].now = result;
         st->of[v->id].stamp = root_of(st, &st->of[v->id])->version;
         return true;
     }
+    reader = reader ? reader : root; /* what an input or state holds in the end is read by whoever runs the model */
     size_t before = st->g->s->diags.n;
     bool unsure = st->of[v->id].unsure || st->of[reader->id].unsure;
     if (!unsure && write_through(st, v, result))
@@ -286,5 +310,7 @@ bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views)
     for (size_t i = 0; i < g->outputs.n; i++)
         if (g->outputs.at[i].value)
             g->outputs.at[i].value = read_now(&st, g->outputs.at[i].value);
+    if (!g->parent)
+        add_mutations(&st);
     return ok;
 }

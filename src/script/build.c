@@ -330,6 +330,7 @@ static t2o_value *own_output(t2o_script *k, t2o_graph *body, t2o_value *v)
     n->origin = k->node && k->node->origin ? k->node->origin : k->node;
     n->rule = k->rule;
     n->opset = k->opset;
+    copy->complex = v->complex;
     return copy;
 }
 

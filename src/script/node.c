@@ -30,6 +30,41 @@ const t2o_node *check_node(lua_State *L, int index)
     return *(const t2o_node **)luaL_checkudata(L, index, NODE);
 }
 
+const t2o_expr **form_dims(t2o_script *k, const t2o_value *v, int32_t *rank)
+{
+    *rank = v->rank;
+    if (!t2o_dtype_is_complex(v->dtype) || v->rank < 0)
+        return v->dims;
+    const t2o_expr **dims = T2O_NEW_N(k->s->arena, const t2o_expr *, v->rank + 1);
+    for (int32_t i = 0; i < v->rank; i++)
+        dims[i] = v->dims[i];
+    dims[v->rank] = t2o_expr_int(k->exprs, 2);
+    *rank = v->rank + 1;
+    return dims;
+}
+
+/* The bytes of complex numbers as those of their parts. */
+static const t2o_tensor *form_data(t2o_script *k, const t2o_tensor *data)
+{
+    if (!t2o_dtype_is_complex(data->dtype))
+        return data;
+    uint32_t rank = data->rank;
+    int64_t *dims = T2O_NEW_N(k->s->arena, int64_t, 2 * (rank + 1)), *strides = dims + rank + 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        dims[i] = data->dims[i];
+        strides[i] = data->strides ? 2 * data->strides[i] : 0;
+    }
+    dims[rank] = 2;
+    strides[rank] = 1;
+    t2o_tensor *parts = T2O_NEW(k->s->arena, t2o_tensor);
+    *parts = *data;
+    parts->dtype = t2o_dtype_real_of(data->dtype);
+    parts->rank = rank + 1;
+    parts->dims = dims;
+    parts->strides = data->strides ? strides : NULL;
+    return parts;
+}
+
 /* The ONNX side of a torch value. Weights become initialisers when they are first asked for. */
 static t2o_value *twin_of(lua_State *L, t2o_value *v)
 {
@@ -40,7 +75,8 @@ static t2o_value *twin_of(lua_State *L, t2o_value *v)
         t2o_graph *top = k->graph;
         while (top->parent)
             top = top->parent;
-        v->twin = t2o_constant_new(top, v->target ? v->target : v->name, v->data);
+        v->twin = t2o_constant_new(top, v->target ? v->target : v->name, form_data(k, v->data));
+        v->twin->complex = t2o_dtype_is_complex(v->dtype);
         v->twin->spec = v->spec;
         v->twin->persistent = v->persistent;
         v->twin->target = v->target;
@@ -61,6 +97,14 @@ static void push_operand(lua_State *L, t2o_value *v)
         push_value(L, twin_of(L, v));
     else
         push_value(L, v); /* the torch graph is being rewritten; there is no other yet */
+}
+
+static void push_tensor(lua_State *L, const t2o_tensor *t)
+{
+    t2o_script *k = script_of(L);
+    t2o_value *v = t2o_constant_new(k->graph, NULL, form_data(k, t));
+    v->complex = t2o_dtype_is_complex(t->dtype);
+    push_value(L, v);
 }
 
 static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)
@@ -101,7 +145,7 @@ static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)
             lua_setfield(L, -2, arg->keys[i]);
         }
         break;
-    case T2O_ARG_TENSOR: push_value(L, t2o_constant_new(script_of(L)->graph, NULL, arg->tensor)); break;
+    case T2O_ARG_TENSOR: push_tensor(L, arg->tensor); break;
     case T2O_ARG_GRAPH: push_torch_body(L, arg->graph); break;
     default: lua_pushnil(L);
     }
@@ -120,6 +164,22 @@ static int l_arguments(lua_State *L)
         else
             lua_rawseti(L, -2, ++position);
     }
+    return 1;
+}
+
+static bool any_complex(t2o_value *const *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (values[i] && values[i]->kind == T2O_VALUE_TENSOR && t2o_dtype_is_complex(values[i]->dtype))
+            return true;
+    return false;
+}
+
+/* core.is_complex_call(node): whether a tensor of it is complex */
+static int l_is_complex_call(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    lua_pushboolean(L, any_complex(n->inputs, n->n_inputs) || any_complex(n->outputs, n->n_outputs));
     return 1;
 }
 
@@ -195,7 +255,7 @@ int open_nodes(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "arguments", l_arguments }, { "argument_names", l_argument_names }, { "arg_kind", l_arg_kind },
-        { NULL, NULL },
+        { "is_complex_call", l_is_complex_call }, { NULL, NULL },
     };
     luaL_newmetatable(L, NODE);
     lua_pushcfunction(L, l_node_index);

@@ -18,6 +18,7 @@ typedef struct t2o_script_options {
     size_t n_rules;
     bool no_user_rules;       /* built-in rules and -r only */
     const char *target;       /* "onnx" or "ort_cpu" */
+    const char *state;        /* what becomes of changed state: "io", "const" or "error" */
     int opset;                /* what rules read as g.opset */
 } t2o_script_options;
 

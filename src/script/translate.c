@@ -75,7 +75,6 @@ static bool same_shape(t2o_script *k, const t2o_value *got, const t2o_value *wan
     return true;
 }
 
-/* A dtype that ONNX holds in another one: complex numbers have no tensors of their own there. */
 static t2o_value *cast_to(t2o_script *k, t2o_value *v, t2o_dtype dtype)
 {
     t2o_value *out = t2o_value_new(k->graph, T2O_VALUE_TENSOR, NULL, dtype, v->rank, v->dims);
@@ -87,6 +86,29 @@ static t2o_value *cast_to(t2o_script *k, t2o_value *v, t2o_dtype dtype)
     return out;
 }
 
+/* The torch value as it stands in ONNX, to compare with; itself where it is not complex. */
+static const t2o_value *form_of(t2o_script *k, const t2o_value *v)
+{
+    if (!t2o_dtype_is_complex(v->dtype))
+        return v;
+    t2o_value *form = T2O_NEW(k->s->arena, t2o_value);
+    *form = *v;
+    form->dims = form_dims(k, v, &form->rank);
+    form->dtype = t2o_dtype_real_of(v->dtype);
+    return form;
+}
+
+static t2o_value *identity(t2o_script *k, t2o_graph *g, t2o_value *v);
+
+/* A value is complex for all who read it, or for none: what a rule made is marked, else a copy is. */
+static t2o_value *as_complex(t2o_script *k, t2o_value *v, bool is_complex)
+{
+    if (v->complex != is_complex && (v->complex || !v->producer || v->producer->origin != k->node))
+        v = identity(k, k->graph, v);
+    v->complex = is_complex;
+    return v;
+}
+
 /* Takes one result, on top of the stack, as the twin of the torch value. */
 static bool take_tensor(t2o_script *k, const t2o_node *n, t2o_value *want, const char *place)
 {
@@ -96,19 +118,21 @@ static bool take_tensor(t2o_script *k, const t2o_node *n, t2o_value *want, const
     if (!got)
         return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned a %s where a value for '%s' is due",
                                                     luaL_typename(k->L, -1), want->name));
-    if (n->inplace && got->dtype != want->dtype)
-        got = cast_to(k, got, want->dtype);
-    if (got->dtype != want->dtype)
+    const t2o_value *form = form_of(k, want);
+    if (n->inplace && got->dtype != form->dtype)
+        got = cast_to(k, got, form->dtype);
+    if (got->dtype != form->dtype)
         return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned dtype %s, the archive records %s for '%s'",
-                                                    t2o_dtype_name(got->dtype), t2o_dtype_name(want->dtype),
+                                                    t2o_dtype_name(got->dtype), t2o_dtype_name(form->dtype),
                                                     want->name));
-    if (!same_shape(k, got, want))
+    if (!same_shape(k, got, form))
         return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned %s, the archive records %s for '%s'",
                                                     t2o_value_type_text(k->graph, got),
-                                                    t2o_value_type_text(want->graph, want), want->name));
+                                                    t2o_value_type_text(want->graph, form), want->name));
+    got = as_complex(k, got, form != want);
     /* the record knows the sizes best; but a weight or input keeps its own */
     if (got->producer)
-        t2o_value_set_dims(got, want->rank, want->dims);
+        t2o_value_set_dims(got, form->rank, form->dims);
     want->twin = got;
     if (!got->original_name && got->producer)
         got->original_name = want->name;
@@ -172,8 +196,10 @@ static void stand_in(t2o_script *k, const t2o_node *n)
         if (v->twin || v->kind == T2O_VALUE_OBJECT)
             continue;
         bool tensor = v->kind == T2O_VALUE_TENSOR;
-        v->twin = t2o_value_new(k->graph, T2O_VALUE_TENSOR, NULL, tensor ? v->dtype : T2O_INT64, tensor ? v->rank : 0,
-                                tensor ? v->dims : NULL);
+        const t2o_value *form = form_of(k, v);
+        v->twin = t2o_value_new(k->graph, T2O_VALUE_TENSOR, NULL, tensor ? form->dtype : T2O_INT64,
+                                tensor ? form->rank : 0, tensor ? form->dims : NULL);
+        v->twin->complex = form != v;
         if (tensor)
             add_sources(k, v->twin);
         else
@@ -359,10 +385,12 @@ static void add_input(t2o_script *k, t2o_graph *g, t2o_value *v)
     if (v->constant || v->kind == T2O_VALUE_OBJECT)
         return;
     bool tensor = v->kind == T2O_VALUE_TENSOR;
-    t2o_dtype dtype = tensor ? v->dtype : v->kind == T2O_VALUE_SYMINT ? T2O_INT64
+    const t2o_value *form = form_of(k, v);
+    t2o_dtype dtype = tensor ? form->dtype : v->kind == T2O_VALUE_SYMINT ? T2O_INT64
                       : v->kind == T2O_VALUE_SYMBOOL ? T2O_BOOL : T2O_FLOAT32;
-    t2o_value *input = t2o_value_new(g, T2O_VALUE_TENSOR, v->name, dtype, tensor ? v->rank : 0,
-                                     tensor ? v->dims : NULL);
+    t2o_value *input = t2o_value_new(g, T2O_VALUE_TENSOR, v->name, dtype, tensor ? form->rank : 0,
+                                     tensor ? form->dims : NULL);
+    input->complex = form != v;
     input->spec = T2O_SPEC_USER_INPUT;
     input->original_name = v->name;
     v->twin = input;
@@ -501,6 +529,12 @@ static t2o_value *output_value(t2o_script *k, const t2o_output_spec *o)
     return v;
 }
 
+static bool is_mutation(const t2o_output_spec *o)
+{
+    return o->kind == T2O_SPEC_BUFFER_MUTATION || o->kind == T2O_SPEC_PARAMETER_MUTATION ||
+           o->kind == T2O_SPEC_USER_INPUT_MUTATION;
+}
+
 static bool add_output(t2o_script *k, t2o_graph *g, const t2o_output_spec *o)
 {
     if (!o->value && (o->literal.kind == T2O_ARG_NONE || o->literal.kind == T2O_ARG_STRING))
@@ -517,6 +551,55 @@ static bool add_output(t2o_script *k, t2o_graph *g, const t2o_output_spec *o)
     return true;
 }
 
+/* ---- state ---- */
+
+static bool is_state(const t2o_script *k, const char *mode)
+{
+    return !strcmp(k->options.state, mode);
+}
+
+/* A weight or buffer that the program changes is an input whose default is what the archive holds. */
+static void make_input(t2o_script *k, t2o_graph *g, t2o_value *v)
+{
+    if (!v->data || !v->data->data)
+        return;
+    t2o_value *input = t2o_value_new(g, T2O_VALUE_TENSOR, v->target, v->dtype, v->rank, v->dims);
+    input->initial = v->data;
+    input->spec = v->spec;
+    input->persistent = v->persistent;
+    input->target = v->target;
+    input->original_name = v->name;
+    v->twin = input;
+    t2o_push(k->s->arena, &g->inputs, input);
+}
+
+/* What becomes of inputs and state that the program changes. */
+static bool keep_state(t2o_script *k, t2o_graph *torch, t2o_graph *g)
+{
+    const char *names = "";
+    for (size_t i = 0; i < torch->outputs.n; i++) {
+        t2o_output_spec *o = &torch->outputs.at[i];
+        if (!is_mutation(o))
+            continue;
+        names = t2o_printf(k->s->arena, "%s%s'%s'", names, *names ? ", " : "", o->target);
+        o->name = t2o_intern(k->s, t2o_printf(k->s->arena, "%s.out", o->target));
+        for (size_t j = 0; is_state(k, "io") && j < torch->inputs.n; j++)
+            if (torch->inputs.at[j]->target == o->target && o->kind != T2O_SPEC_USER_INPUT_MUTATION)
+                make_input(k, g, torch->inputs.at[j]);
+    }
+    if (*names && is_state(k, "error")) {
+        t2o_fail(k->s, "E0306", "the model changes %s", names);
+        t2o_hint(k->s, "--state io makes inputs and outputs of it, --state const drops the change");
+        return false;
+    }
+    if (*names && is_state(k, "io"))
+        t2o_warn(k->s, "the model changes %s: the new value is an output ('.out' behind the name), and state is an "
+                       "input that may be given (--state const drops the change)", names);
+    else if (*names)
+        t2o_warn(k->s, "the model changes %s, which is dropped (--state const)", names);
+    return true;
+}
+
 t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
 {
     t2o_graph *torch = program->graph, *g = t2o_graph_new(k->s, k->exprs, "main_graph");
@@ -525,12 +608,16 @@ t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
     k->opset = t2o_newest_opset();
     for (size_t i = 0; i < torch->inputs.n; i++)
         add_input(k, g, torch->inputs.at[i]);
+    if (!keep_state(k, torch, g))
+        return NULL;
     mark_needed(k, torch);
     if (!report_missing(k, torch))
         return NULL;
     size_t failures = translate_nodes(k, torch, g);
-    for (size_t i = 0; !failures && i < torch->outputs.n; i++)
-        failures += !add_output(k, g, &torch->outputs.at[i]);
+    for (int state = 0; state < 2; state++) /* the program's own outputs first */
+        for (size_t i = 0; !failures && i < torch->outputs.n; i++)
+            if (is_mutation(&torch->outputs.at[i]) == state && !(state && is_state(k, "const")))
+                failures += !add_output(k, g, &torch->outputs.at[i]);
     for (size_t i = 0; i < torch->values.n; i++)
         torch->values.at[i]->mark = 0;
     for (size_t i = 0; i < g->outputs.n; i++)

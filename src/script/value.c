@@ -250,6 +250,10 @@ static int l_value_field(lua_State *L)
         lua_pushinteger(L, v->id);
     else if (!strcmp(key, "is_constant"))
         lua_pushboolean(L, v->data != NULL);
+    else if (!strcmp(key, "is_complex"))
+        lua_pushboolean(L, v->complex);
+    else if (!strcmp(key, "is_used"))
+        lua_pushboolean(L, v->mark); /* of a torch node's outputs: what nobody reads need not be made */
     else if (!strcmp(key, "kind")) {
         static const char *const kinds[] = { "tensor", "symint", "symfloat", "symbool", "object" };
         lua_pushstring(L, kinds[v->kind]);
@@ -280,6 +284,13 @@ static int l_set_shape(lua_State *L)
         lua_pop(L, 1);
     }
     t2o_value_set_dims(v, (int32_t)n, dims);
+    return 0;
+}
+
+/* core.set_complex(v, is): whether the last dimension holds parts of complex numbers */
+static int l_set_complex(lua_State *L)
+{
+    check_value(L, 1)->complex = lua_toboolean(L, 2);
     return 0;
 }
 
@@ -397,6 +408,7 @@ int open_values(lua_State *L)
         { "symbol", l_dim_symbol },   { "is_dim", l_is_dim },         { "is_value", l_is_value },
         { "field", l_value_field },   { "set_shape", l_set_shape },         { "copy_shape", l_copy_shape },
           { "set_content", l_set_content },
+        { "set_complex", l_set_complex },
         { "content", l_content },     { "elements", l_elements },
         { "is_literal", l_is_literal }, { NULL, NULL },
     };
