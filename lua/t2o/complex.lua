@@ -66,7 +66,7 @@ function M.dtype_of(n) return types.real_of(n.outputs[1].dtype) end
 function M.rank(z) return z.rank - 1 end
 
 -- The node as a rule for real numbers has to see it: its results are the parts, or (with `pairs`) both side by side.
-local function real_node(n, pairs)
+function M.real_node(n, pairs)
   local outputs = { n = n.outputs.n }
   for i = 1, outputs.n do
     local o = n.outputs[i]
@@ -91,6 +91,7 @@ end
 local function copy(a)
   local out = {}
   for k, v in pairs(a) do out[k] = v end
+  if out.dtype then out.dtype = types.real_of(out.dtype) end
   return out
 end
 
@@ -101,30 +102,32 @@ local function join_results(re, im)
   return out
 end
 
+--- Part 1 or 2 of what the rule for real numbers makes of the parts of the arguments that `data` names.
+function M.part(op, data, a, n, i)
+  local dtype, args = M.dtype_of(n), copy(a)
+  for _, name in ipairs(data) do
+    args[name] = each(a[name], function(x)
+      local part = select(i, M.parts(x)) or 0
+      if not core.is_value(x) then return part end
+      if not core.is_value(part) then return g.expand(g.scalar(part, dtype), x.shape) end
+      return part:to(dtype)
+    end)
+  end
+  return translate.as_real(op, args, M.real_node(n))
+end
+
 --- A rule that runs the one for real numbers on the real and on the imaginary parts. `data` names the arguments that
 --- have them; the others are given to both.
 function M.by_parts(op, data)
   return function(_, a, n)
-    local dtype, seen = M.dtype_of(n), real_node(n)
-    local function run(i)
-      local args = copy(a)
-      for _, name in ipairs(data) do
-        args[name] = each(a[name], function(x)
-          local part = select(i, M.parts(x)) or 0
-          if not core.is_value(x) then return part end
-          if not core.is_value(part) then return g.expand(g.scalar(part, dtype), x.shape) end
-          return part:to(dtype)
-        end)
-      end
-      return translate.as_real(op, args, seen)
-    end
-    return join_results(run(1), run(2))
+    return join_results(M.part(op, data, a, n, 1), M.part(op, data, a, n, 2))
   end
 end
 
 --- A rule that runs the one for real numbers on complex tensors as they are. spec says what the arguments are:
 --- data: tensors; dim, dims: dimensions, of a rank higher by `more`; size: sizes, behind which 2 is put, or `ending`.
 function M.in_pairs(op, spec)
+  local apart = M.by_parts(op, spec.data or { "self" })
   return function(_, a, n)
     local dtype, args, rank = M.dtype_of(n), copy(a), nil
     for _, name in ipairs(spec.data or { "self" }) do
@@ -134,6 +137,7 @@ function M.in_pairs(op, spec)
         return z
       end)
     end
+    if rank == 0 and spec.dim and not spec.more then return apart(g, a, n) end
     for _, name in ipairs(spec.dim or {}) do
       if a[name] then
         args[name] = each(a[name], function(d) return util.dim(d, rank + (spec.more or 0)) end)
@@ -149,8 +153,7 @@ function M.in_pairs(op, spec)
       order[#order + 1] = rank
       args[spec.order] = order
     end
-    if rank == 0 and spec.dim and not spec.more then g.decline("a dimension of a complex number") end
-    return translate.as_real(op, args, real_node(n, true))
+    return translate.as_real(op, args, M.real_node(n, true))
   end
 end
 

@@ -78,9 +78,9 @@ for op, spec in pairs {
   ["concatenate"] = { data = { "tensors" }, dim = DIM },
   ["stack"] = { data = { "tensors" }, dim = DIM, more = 1 },
   ["flip"] = { dim = { "dims" } }, ["fliplr"] = {}, ["flipud"] = {}, ["index_select"] = SELF_DIM,
-  ["sum.dim_IntList"] = SELF_DIM, ["mean.dim"] = SELF_DIM, ["cumsum"] = SELF_DIM,
+  ["cumsum"] = SELF_DIM,
 } do
-  rule(op, complex.in_pairs(op, spec))
+  rule(op, complex.in_pairs("aten::" .. op, spec))
 end
 
 -- Whatever moves elements can be done to each part.
@@ -103,11 +103,11 @@ for op, data in pairs {
   ["as_strided"] = { "self" }, ["block_diag"] = { "tensors" }, ["fill.Scalar"] = { "self", "value" },
   ["nansum"] = { "self" }, ["avg_pool1d"] = { "self" }, ["avg_pool2d"] = { "self" },
 } do
-  rule(op, complex.by_parts(op, data))
+  rule(op, complex.by_parts("aten::" .. op, data))
 end
 
 rule("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-     complex.by_parts("pad", { "self" }))
+     complex.by_parts("aten::pad", { "self" }))
 
 local function swap_last(g, z)
   local rank = rank_of(z)
@@ -122,8 +122,267 @@ rule({ "mH", "matrix_H", "adjoint" }, function(g, a) return complex.conj(swap_la
 
 -- ---- tensors of one number ----
 
-for _, name in ipairs { "zeros", "ones", "full" } do
-  rule(name, function(g, a, n)
-    return pair(g.full(a.size, 1, dtype_of(n)), dtype_of(n)) * 1.0, name
+for op, data in pairs {
+  ["zeros"] = {}, ["zeros_like"] = { "self" }, ["new_zeros"] = { "self" }, ["full"] = { "fill_value" },
+  ["full_like"] = { "self", "fill_value" }, ["new_full"] = { "self", "fill_value" }, ["scalar_tensor"] = { "s" },
+} do
+  rule(op, complex.by_parts("aten::" .. op, data))
+end
+
+for _, op in ipairs { "ones", "ones_like", "new_ones" } do
+  rule(op, function(_, a, n) return join(complex.part("aten::" .. op, { "self" }, a, n, 1), 0) end)
+end
+
+-- ---- sums and products ----
+
+local function is_complex(x) return type(x) == "table" or type(x) == "userdata" and x.is_complex end
+
+local function times(g, x, y, dtype)
+  if not is_complex(x) then x, y = y, x end
+  if not is_complex(y) then return complex.mark(g.Mul(pair(x, dtype), complex.factor(y, dtype))) end
+  local a, b = parts(pair(x, dtype))
+  local c, d = parts(pair(y, dtype))
+  return join(g.Sub(g.Mul(a, c), g.Mul(b, d)), g.Add(g.Mul(a, d), g.Mul(b, c)))
+end
+
+local function sum(op, reverse)
+  return function(g, a, n)
+    local dtype, x, y = dtype_of(n), a.self, a.other
+    if reverse then x, y = y, x end
+    if a.alpha ~= 1 then y = times(g, pair(y, dtype), a.alpha, dtype) end
+    return complex.mark(g[op](pair(x, dtype), pair(y, dtype)))
+  end
+end
+
+for _, overload in ipairs { ".Tensor", ".Scalar" } do
+  rule("add" .. overload, sum("Add"))
+  rule("sub" .. overload, sum("Sub"))
+  rule("subtract" .. overload, sum("Sub"))
+  rule("rsub" .. overload, sum("Sub", true))
+end
+
+-- By the larger part of the divisor first, so that squares neither overflow nor vanish.
+local function reciprocal(g, y, dtype)
+  local c, d = parts(pair(y, dtype))
+  local scale = g.Reciprocal(g.Max(g.Abs(c), g.Abs(d)))
+  c, d = g.Mul(c, scale), g.Mul(d, scale)
+  local size = g.Div(scale, g.Add(g.Mul(c, c), g.Mul(d, d)))
+  return join(g.Mul(c, size), g.Neg(g.Mul(d, size)))
+end
+
+local function quotient(g, x, y, dtype)
+  if is_complex(y) then return times(g, x, reciprocal(g, y, dtype), dtype) end
+  return complex.mark(g.Div(pair(x, dtype), complex.factor(y, dtype)))
+end
+
+for _, overload in ipairs { ".Tensor", ".Scalar" } do
+  for _, name in ipairs { "mul", "multiply" } do
+    rule(name .. overload, function(g, a, n) return times(g, a.self, a.other, dtype_of(n)) end)
+  end
+  for _, name in ipairs { "div", "divide", "true_divide" } do
+    rule(name .. overload, function(g, a, n) return quotient(g, a.self, a.other, dtype_of(n)) end)
+  end
+end
+rule("reciprocal", function(g, a, n) return reciprocal(g, a.self, dtype_of(n)) end)
+rule({ "neg", "negative" }, function(g, a) return complex.mark(g.Neg(a.self)) end)
+rule("square", function(g, a, n) return times(g, a.self, a.self, dtype_of(n)) end)
+
+for _, op in ipairs { "addcmul", "addcdiv" } do
+  local fn = op == "addcmul" and times or quotient
+  rule(op, function(g, a, n)
+    local dtype = dtype_of(n)
+    local y = fn(g, a.tensor1, a.tensor2, dtype)
+    if a.value ~= 1 then y = times(g, y, a.value, dtype) end
+    return complex.mark(g.Add(pair(a.self, dtype), pair(y, dtype)))
   end)
 end
+
+for _, op in ipairs { "sum.dim_IntList", "mean.dim" } do
+  local all, some = complex.by_parts("aten::" .. op, { "self" }), complex.in_pairs("aten::" .. op, SELF_DIM)
+  rule(op, function(g, a, n)
+    local none = not a.dim or type(a.dim) == "table" and #a.dim == 0
+    return (none and all or some)(g, a, n)
+  end)
+end
+
+-- ---- products of matrices ----
+
+local function product(op, first, second)
+  return function(_, a, n)
+    local dtype = dtype_of(n)
+    local function real(x, y)
+      local args = { [first] = x, [second] = y }
+      return translate.as_real("aten::" .. op, args, complex.real_node(n))
+    end
+    local function cast(x) return x.is_complex and pair(x, dtype) or x:to(dtype) end
+    return complex.product(real, cast(a[first]), cast(a[second]))
+  end
+end
+
+for op, second in pairs {
+  matmul = "other", mm = "mat2", bmm = "mat2", mv = "vec", dot = "tensor", outer = "vec2", ger = "vec2", inner = "other",
+  kron = "other",
+} do
+  rule(op, product(op, "self", second))
+end
+rule("vdot", function(g, a, n)
+  local fn = product("dot", "self", "other")
+  local x = is_complex(a.self) and complex.conj(a.self) or a.self
+  return fn(g, { self = x, other = a.other }, n)
+end)
+rule("linalg_matmul", function(g, a, n) return product("matmul", "self", "other")(g, a, n) end)
+
+for _, op in ipairs { "addmm", "baddbmm" } do
+  local names = op == "addmm" and { "mat1", "mat2", "mm" } or { "batch1", "batch2", "bmm" }
+  rule(op, function(g, a, n)
+    local dtype = dtype_of(n)
+    local y = product(names[3], "self", "mat2")(g, { self = a[names[1]], mat2 = a[names[2]] }, n)
+    if a.alpha ~= 1 then y = times(g, y, a.alpha, dtype) end
+    if a.beta == 0 then return y end
+    local x = a.beta == 1 and pair(a.self, dtype) or times(g, a.self, a.beta, dtype)
+    return complex.mark(g.Add(x, y))
+  end)
+end
+
+rule("linear", function(g, a, n)
+  local y = product("linear", "input", "weight")(g, a, n)
+  return a.bias and complex.mark(g.Add(y, pair(a.bias, dtype_of(n)))) or y
+end)
+
+-- One operand after the other joins a product that is linear in each.
+rule("einsum", function(g, a, n)
+  local dtype = dtype_of(n)
+  if #a.tensors > 2 then g.decline("an einsum of more than two complex tensors") end
+  local function real(...)
+    return translate.as_real("aten::einsum", { equation = a.equation, tensors = { n = #a.tensors, ... } },
+                             complex.real_node(n))
+  end
+  local x = pair(a.tensors[1], dtype)
+  if not a.tensors[2] then
+    local re, im = parts(x)
+    return join(real(re), real(im))
+  end
+  return complex.product(real, x, is_complex(a.tensors[2]) and pair(a.tensors[2], dtype) or a.tensors[2]:to(dtype))
+end)
+
+-- ---- functions ----
+
+-- Squares of single precision are taken in double: they would overflow where the length does not.
+local function length(g, z)
+  local wide = z.dtype == "float64" and z or z:to("float64")
+  return g.ReduceL2(wide, g.ints { z.rank - 1 }, { keepdims = 0 }):to(z.dtype)
+end
+
+local function angle(g, z)
+  local re, im = parts(z)
+  return g.aten.atan2(im, re)
+end
+
+rule({ "abs", "absolute" }, function(g, a) return length(g, a.self) end)
+rule("angle", function(g, a) return angle(g, a.self) end)
+rule({ "sgn", "sign" }, function(g, a)
+  local size = length(g, a.self)
+  local divisor = g.Where(g.Equal(size, g.scalar(0, size)), g.scalar(1, size), size)
+  return complex.mark(g.Div(a.self, complex.factor(divisor, size.dtype)))
+end)
+
+local function exp(g, z)
+  local re, im = parts(z)
+  local size = g.Exp(re)
+  return join(g.Mul(size, g.Cos(im)), g.Mul(size, g.Sin(im)))
+end
+local function log(g, z) return join(g.Log(length(g, z)), angle(g, z)) end
+
+-- sqrt((|z| + |x|) / 2) is the larger part of the root, the other follows from 2 * product = imaginary part.
+local function sqrt(g, z)
+  local re, im = parts(z)
+  local zero, half = g.scalar(0, re), g.scalar(0.5, re)
+  local large = g.Sqrt(g.Mul(half, g.Add(length(g, z), g.Abs(re))))
+  local none = g.Equal(large, zero)
+  local small = g.Div(g.Mul(half, g.Abs(im)), g.Where(none, g.scalar(1, re), large))
+  local right = g.GreaterOrEqual(re, zero)
+  local imaginary = g.Where(right, small, large)
+  -- the sign of the imaginary part, that of -0 included
+  local negative = g.Or(g.Less(im, zero), g.Less(g.Reciprocal(im), zero))
+  return join(g.Where(right, large, small), g.Where(negative, g.Neg(imaginary), imaginary))
+end
+
+rule("exp", function(g, a) return exp(g, a.self) end)
+rule("log", function(g, a) return log(g, a.self) end)
+rule("sqrt", function(g, a) return sqrt(g, a.self) end)
+rule("rsqrt", function(g, a, n) return reciprocal(g, sqrt(g, a.self), dtype_of(n)) end)
+
+for _, base in ipairs { 2, 10 } do
+  rule("log" .. base, function(g, a)
+    return complex.mark(g.Div(log(g, a.self), g.scalar(math.log(base), a.self)))
+  end)
+end
+
+-- sin(x + iy) = sin x cosh y + i cos x sinh y, and so on; hyperbolic ones with the parts exchanged.
+local function waves(first, second, third, fourth, negative)
+  return function(g, a)
+    local re, im = parts(a.self)
+    local imaginary = g.Mul(g[third](re), g[fourth](im))
+    return join(g.Mul(g[first](re), g[second](im)), negative and g.Neg(imaginary) or imaginary)
+  end
+end
+
+rule("sin", waves("Sin", "Cosh", "Cos", "Sinh"))
+rule("cos", waves("Cos", "Cosh", "Sin", "Sinh", true))
+rule("sinh", waves("Sinh", "Cos", "Cosh", "Sin"))
+rule("cosh", waves("Cosh", "Cos", "Sinh", "Sin"))
+
+-- z^n for a whole number n >= 1, by squares.
+local function whole_power(g, z, n, dtype)
+  local result
+  while n > 0 do
+    if n % 2 == 1 then result = result and times(g, result, z, dtype) or z end
+    n = n // 2
+    if n > 0 then z = times(g, z, z, dtype) end
+  end
+  return result
+end
+
+local function power(g, z, n, dtype)
+  local whole = type(n) == "number" and math.tointeger(n)
+  if whole and math.abs(whole) > 64 or type(n) == "table" then whole = nil end
+  if n == 0.5 then return sqrt(g, pair(z, dtype)) end
+  if whole == 0 then return join(g.expand(g.scalar(1, dtype), (parts(z)).shape), 0) end
+  if whole then
+    local y = whole_power(g, pair(z, dtype), math.abs(whole), dtype)
+    return whole > 0 and y or reciprocal(g, y, dtype)
+  end
+  return g.decline("a complex power that is not a small whole number")
+end
+
+rule({ "pow.Tensor_Scalar", "pow.Tensor_Tensor" }, function(g, a, n)
+  local exponent = a.exponent
+  if type(exponent) == "userdata" and exponent.is_constant and exponent.rank == 0 then exponent = exponent:item() end
+  return power(g, a.self, exponent, dtype_of(n))
+end)
+
+-- ---- comparisons ----
+
+local function equal(g, a)
+  local dtype = is_complex(a.self) and a.self.dtype or a.other.dtype
+  if type(a.other) == "userdata" and a.other.dtype == "float64" then dtype = "float64" end
+  local same = g.Equal(pair(a.self, dtype), pair(a.other, dtype))
+  return g.ReduceMin(same:to("int32"), g.ints { -1 }, { keepdims = 0 }):to("bool")
+end
+
+for _, overload in ipairs { ".Tensor", ".Scalar" } do
+  rule("eq" .. overload, equal)
+  rule("ne" .. overload, function(g, a) return g.Not(equal(g, a)) end)
+end
+
+for op, both in pairs { isnan = "Or", isinf = "Or", isfinite = "And" } do
+  rule(op, function(g, a, n)
+    local re, im = parts(a.self)
+    local function ask(x) return translate.as_real("aten::" .. op, { self = x }, n) end
+    return g[both](ask(re), ask(im))
+  end)
+end
+rule("isreal", function(g, a)
+  local _, im = parts(a.self)
+  return g.Equal(im, g.scalar(0, im))
+end)
