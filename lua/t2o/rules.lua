@@ -27,8 +27,6 @@ function M.set_layer(number)
   return before
 end
 
-local function registered(op, name) return ops[op] or ops["*::" .. name] end
-
 -- Whether there is more than rules for complex numbers, which stand in a file of their own.
 local function has_real(op, name)
   if ops["*::" .. name] then return true end
@@ -46,7 +44,7 @@ local function load_for(op)
   local name = op:match("::(.*)$") or op
   core.load("ops", name)
   if not has_real(op, name) then core.load("ops", name:match("^[^.]+")) end
-  if not registered(op, name) then core.load("ops") end
+  if not has_real(op, name) then core.load("ops") end
 end
 
 local function add(op, candidate)
@@ -77,6 +75,9 @@ local function before(a, b)
   if a.order ~= b.order then return a.order < b.order end
   return a.op > b.op -- a name with a namespace before a bare one
 end
+
+--- Runs the files that may hold rules for an op's calls with complex numbers.
+function M.load_complex(op) core.load("ops", op:match("::([^.]+)") or op) end
 
 --- The rules for an op in the order in which they are asked, or nil.
 function M.candidates(op)

@@ -137,6 +137,7 @@ end
 --- Translates a torch node. Returns the list of results and the rule's place, or nil, nil and the reasons.
 function M.translate(node)
   builder.set_current(node)
+  if core.is_complex_call(node) then rules.load_complex(node.op) end
   local list = rules.candidates(node.op)
   local reasons = {}
   local ok, results, place = xpcall(run, core.on_error, list, 1, node, nil, reasons)

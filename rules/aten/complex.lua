@@ -220,8 +220,8 @@ local function product(op, first, second)
 end
 
 for op, second in pairs {
-  matmul = "other", mm = "mat2", bmm = "mat2", mv = "vec", dot = "tensor", outer = "vec2", ger = "vec2", inner = "other",
-  kron = "other",
+  ["matmul"] = "other", ["mm"] = "mat2", ["bmm"] = "mat2", ["mv"] = "vec", ["dot"] = "tensor", ["outer"] = "vec2",
+  ["ger"] = "vec2", ["inner"] = "other", ["kron"] = "other",
 } do
   rule(op, product(op, "self", second))
 end
@@ -312,8 +312,8 @@ rule("log", function(g, a) return log(g, a.self) end)
 rule("sqrt", function(g, a) return sqrt(g, a.self) end)
 rule("rsqrt", function(g, a, n) return reciprocal(g, sqrt(g, a.self), dtype_of(n)) end)
 
-for _, base in ipairs { 2, 10 } do
-  rule("log" .. base, function(g, a)
+for op, base in pairs { ["log2"] = 2, ["log10"] = 10 } do
+  rule(op, function(g, a)
     return complex.mark(g.Div(log(g, a.self), g.scalar(math.log(base), a.self)))
   end)
 end
@@ -375,7 +375,7 @@ for _, overload in ipairs { ".Tensor", ".Scalar" } do
   rule("ne" .. overload, function(g, a) return g.Not(equal(g, a)) end)
 end
 
-for op, both in pairs { isnan = "Or", isinf = "Or", isfinite = "And" } do
+for op, both in pairs { ["isnan"] = "Or", ["isinf"] = "Or", ["isfinite"] = "And" } do
   rule(op, function(g, a, n)
     local re, im = parts(a.self)
     local function ask(x) return translate.as_real("aten::" .. op, { self = x }, n) end

@@ -1,6 +1,6 @@
 /* expr.c: the normal form of integer expressions, their order, their text.
  *
- * A sum is kept as terms (coefficient times a product of atoms) in order of creation of the product, the constant
+ * A sum is kept as terms (coefficient times a product of atoms) in the order of their factors' names, the constant
  * last; products are multiplied out, so that two polynomials are equal exactly when they are the same pointer.
  */
 #include "graph/expr.h"
@@ -118,12 +118,44 @@ static bool add_terms_of(t2o_exprs *e, terms *list, const t2o_expr *x, int64_t s
     return true;
 }
 
+static int in_order(const t2o_expr *a, const t2o_expr *b, int depth);
+
+/* Symbols by name before functions by name and arguments, before sums, before numbers. */
+static int order_atoms(const t2o_expr *a, const t2o_expr *b, int depth)
+{
+    static const int rank[] = { [T2O_EXPR_SYMBOL] = 0, [T2O_EXPR_CALL] = 1, [T2O_EXPR_MUL] = 2, [T2O_EXPR_ADD] = 3,
+                                [T2O_EXPR_INT] = 4 };
+    if (a == b || depth > MAX_DEPTH)
+        return 0;
+    if (a->kind != b->kind)
+        return rank[a->kind] - rank[b->kind];
+    if (a->kind == T2O_EXPR_INT)
+        return a->value < b->value ? -1 : 1;
+    int by_name = a->name && b->name ? strcmp(a->name, b->name) : 0;
+    for (uint32_t i = 0; !by_name && i < a->n_args && i < b->n_args; i++)
+        by_name = in_order(a->args[i], b->args[i], depth + 1);
+    return by_name ? by_name : a->n_args < b->n_args ? -1 : a->n_args > b->n_args;
+}
+
+/* The order of terms in a sum: factor by factor, so that it does not depend on what was built first. */
+static int in_order(const t2o_expr *a, const t2o_expr *b, int depth)
+{
+    bool product_a = a->kind == T2O_EXPR_MUL, product_b = b->kind == T2O_EXPR_MUL;
+    uint32_t na = product_a ? a->n_args : 1, nb = product_b ? b->n_args : 1;
+    for (uint32_t i = 0; i < na && i < nb; i++) {
+        int c = order_atoms(product_a ? a->args[i] : a, product_b ? b->args[i] : b, depth + 1);
+        if (c)
+            return c;
+    }
+    return na > nb ? -1 : na < nb;
+}
+
 static int by_product(const void *a, const void *b)
 {
     const t2o_expr *x = ((const term *)a)->product, *y = ((const term *)b)->product;
     if (!x || !y)
         return !x - !y;
-    return x->id < y->id ? -1 : x->id > y->id;
+    return in_order(x, y, 0);
 }
 
 static const t2o_expr *scaled(t2o_exprs *e, term t)
@@ -175,10 +207,9 @@ const t2o_expr *t2o_expr_sub(t2o_exprs *e, const t2o_expr *a, const t2o_expr *b)
     return combine(e, a, b, -1);
 }
 
-static int by_id(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
-    const t2o_expr *x = *(const t2o_expr *const *)a, *y = *(const t2o_expr *const *)b;
-    return x->id < y->id ? -1 : x->id > y->id;
+    return order_atoms(*(const t2o_expr *const *)a, *(const t2o_expr *const *)b, 0);
 }
 
 static void push_factors(t2o_exprs *e, expr_list *out, const t2o_expr *product)
@@ -201,7 +232,7 @@ static bool multiply_terms(t2o_exprs *e, term a, term b, term *out)
     if (factors.n > MAX_TERMS || __builtin_mul_overflow(a.coefficient, b.coefficient, &out->coefficient))
         return false;
     if (factors.n > 1)
-        qsort(factors.at, factors.n, sizeof *factors.at, by_id);
+        qsort(factors.at, factors.n, sizeof *factors.at, by_order);
     out->product = factors.n == 0   ? NULL
                    : factors.n == 1 ? factors.at[0]
                                     : unique(e, T2O_EXPR_MUL, 0, NULL, factors.at, (uint32_t)factors.n);
@@ -307,7 +338,7 @@ static const t2o_expr *extreme(t2o_exprs *e, const char *name, const t2o_expr *a
     int order = t2o_expr_compare(e, a, b);
     if (order != 2)
         return (order >= 0) == (name[1] == 'a') ? a : b;
-    return a->id < b->id ? call2(e, name, a, b) : call2(e, name, b, a);
+    return in_order(a, b, 0) <= 0 ? call2(e, name, a, b) : call2(e, name, b, a);
 }
 
 static const t2o_expr *power(t2o_exprs *e, const t2o_expr *a, const t2o_expr *b)

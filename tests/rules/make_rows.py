@@ -1,6 +1,6 @@
 """Writes the rows of tests/rules from archives whose conversion was compared with PyTorch's numbers.
 
-    python make_rows.py --cases DIR --results results.jsonl
+    python make_rows.py DIR=results.jsonl ...
 
 DIR holds cases, results.jsonl what tests/torch/run_cases.py said of them. Of every overload that a rule converts two
 calls are taken from cases that are ok; what the rule builds for them becomes the row. So a row says: this is what was
@@ -118,9 +118,8 @@ def program(path):
     return json.loads(archive.read(name))["graph_module"]["graph"]
 
 
-def collect(cases, good):
-    """op -> row texts, shortest first"""
-    rows = collections.defaultdict(set)
+def collect(rows, cases, good):
+    """Adds to op -> row texts."""
     for name in good:
         graph = program(cases / name / "model.pt2")
         for node in graph["nodes"]:
@@ -128,7 +127,6 @@ def collect(cases, good):
                 rows[op_of(node["target"])].add(call(graph, node))
             except NotARow:
                 continue
-    return rows
 
 
 def choose(texts):
@@ -161,11 +159,13 @@ def row_text(op, text, built):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--cases", type=pathlib.Path, required=True)
-    p.add_argument("--results", type=pathlib.Path, required=True)
+    p.add_argument("sources", nargs="+", metavar="DIR=RESULTS")
     a = p.parse_args()
-    good = [r["case"] for r in map(json.loads, a.results.read_text().splitlines()) if r["status"] == "ok"]
-    rows = collect(a.cases, good)
+    rows = collections.defaultdict(set)
+    for source in a.sources:
+        cases, _, results = source.partition("=")
+        said = map(json.loads, pathlib.Path(results).read_text().splitlines())
+        collect(rows, pathlib.Path(cases), [r["case"] for r in said if r["status"] == "ok"])
     listed = json.loads(subprocess.run([T2O, "--no-user-rules", "rules", "list", "--json"], capture_output=True,
                                        text=True, check=True).stdout)
     files = collections.defaultdict(list)

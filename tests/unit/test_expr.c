@@ -81,7 +81,7 @@ static const struct { const char *source, *text; } text_rows[] = {
     { "Mul(0, a)", "0" },
     { "Mul(1, a)", "a" },
     { "Mul(Add(a, 1), Add(a, -1))", "a*a - 1" },
-    { "Mul(Add(a, b), Add(a, b))", "2*a*b + a*a + b*b" },
+    { "Mul(Add(a, b), Add(a, b))", "a*a + 2*a*b + b*b" },
     { "Pow(a, 2)", "a*a" },
     { "Pow(a, 0)", "1" },
     { "PowByNatural(2, 10)", "1024" },

@@ -211,7 +211,7 @@ static void test_shapes(void **state)
     (void)state;
     static const struct { const char *file, *value, *type; } rows[] = {
         { "dynamic", "x", "f32[s77, s27]" },
-        { "dynamic", "cat", "f32[s17 + s77*s27]" },
+        { "dynamic", "cat", "f32[s17 + s27*s77]" },
         { "dynamic", "expand", "f32[s77, 2, s27]" },
         { "dynamic", "add_1", "symint s27 + 1" },
         { "arg_zoo", "to", "f16[3, 4]" },

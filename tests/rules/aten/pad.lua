@@ -1,0 +1,13 @@
+-- tests/rules/aten/pad.lua: what the rules in rules/aten/pad.lua build.
+
+return {
+  namespace = "aten",
+  { "constant_pad_nd", { self = "f32[1, 3, 3]", pad = { 2, 2 } }, "f32[1, 3, 7]",
+    want = "Pad(self, {0, 0, 2, 0, 0, 2}, 0)" },
+  { "constant_pad_nd", { self = "i64[1, 3, 3]", pad = { 0, 1 }, value = 1 }, "i64[1, 3, 4]",
+    want = "Pad(self, {0, 0, 0, 0, 0, 1}, 1)" },
+  { "pad", { self = "f32[1, 3, 3]", pad = { 2, 2 } }, "f32[1, 3, 7]",
+    want = "Pad(self, {0, 0, 2, 0, 0, 2}, 0)" },
+  { "pad", { self = "i64[1, 3, 3]", pad = { 0, 1 }, mode = "constant", value = 1.0 }, "i64[1, 3, 4]",
+    want = "Pad(self, {0, 0, 0, 0, 0, 1}, 1)" },
+}
