@@ -11,9 +11,9 @@ local OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=Non
 aten:rule("to.dtype(Tensor self, ScalarType dtype, " .. MORE, convert)
 aten:rule("to.device(Tensor self, Device device, ScalarType dtype, " .. MORE, convert)
 aten:rule("to.dtype_layout(Tensor self, *, " .. OPTIONS .. MORE, convert)
-aten:rule("to.prim_Device(Tensor self, Device? device, ScalarType? dtype=None, bool non_blocking=False, "
+aten:rule("to.prim_Device(Tensor self, Device? device, int? dtype=None, bool non_blocking=False, "
           .. "bool copy=False) -> Tensor", convert)
-aten:rule("to.prim_dtype(Tensor self, ScalarType? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor",
+aten:rule("to.prim_dtype(Tensor self, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor",
           convert)
 aten:rule("to.other(Tensor self, Tensor other, " .. MORE, convert_like)
 aten:rule("type_as(Tensor self, Tensor other) -> Tensor", convert_like)

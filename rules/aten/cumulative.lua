@@ -160,8 +160,9 @@ local function cumulative_trapezoid(g, a)
 end
 
 for name, fn in pairs { trapezoid = trapezoid, trapz = trapezoid, cumulative_trapezoid = cumulative_trapezoid } do
+  local step = name == "trapz" and "float dx=1." or "Scalar dx=1"
   aten:rule(name .. ".x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", fn)
-  aten:rule(name .. ".dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", fn)
+  aten:rule(name .. ".dx(Tensor y, *, " .. step .. ", int dim=-1) -> Tensor", fn)
 end
 
 -- ---- gradients ----

@@ -9,8 +9,12 @@ local function over(list, fn)
   return out
 end
 
+aten:rule("_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", function(_, a)
+  return over(a.self, function(x) return x end)
+end)
+
 for _, name in ipairs {
-  "abs", "acos", "asin", "atan", "ceil", "clone", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac",
+  "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac",
   "lgamma", "log", "log10", "log1p", "log2", "max", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin",
   "sinh", "sqrt", "tan", "tanh", "trunc",
 } do

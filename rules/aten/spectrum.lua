@@ -183,8 +183,7 @@ local function input(a, n)
   return a.self.is_complex and complex.pair(a.self, dtype) or a.self:to(dtype)
 end
 
--- Complex numbers with parts of 0, where a transform that goes from complex ones is given real ones.
-local function spectral(kind, is_forward, conjugate)
+local function spectral(kind, is_forward)
   return function(g, a, n)
     local x = input(a, n)
     local dims, points = plan(x, a, kind)
@@ -192,7 +191,7 @@ local function spectral(kind, is_forward, conjugate)
     if kind == "real" and not x.is_complex then x = complex.pair(x, x.dtype) end
     local sign = is_forward and -1 or 1
     local scale = scale_of(g, points, a.norm or "backward", is_forward)
-    return transform(g, x, { dims = dims, points = points, sign = conjugate and -sign or sign, scale = scale, kind = kind })
+    return transform(g, x, { dims = dims, points = points, sign = sign, scale = scale, kind = kind })
   end
 end
 
@@ -266,8 +265,6 @@ local function filters(g, points, bins, sign, weight, dtype)
   end
   return g.const(out, dtype)
 end
-
-local function is_one(k) return k and 1 end
 
 -- x: [batch, samples]. A convolution with waves under the window.
 local function stft(g, a, x, n)

@@ -123,5 +123,5 @@ aten:maybe_view { "contiguous", "to.device", "to.dtype", "to.dtype_layout", "to.
 
 aten:drop {
   "_assert_async.msg", "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range",
-  "sym_constrain_range_for_size", "_functional_assert_async.msg",
+  "sym_constrain_range_for_size", "_functional_assert_async.msg", "_linalg_check_errors",
 }

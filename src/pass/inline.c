@@ -1,4 +1,5 @@
-/* inline.c: no_grad and autocast regions say nothing about inference: their bodies move into the graph. */
+/* inline.c: no_grad and autocast regions say nothing about inference: their bodies move into the graph; and calls that
+ * are chained by tokens, for their effects, become plain ones. */
 #include "graph/meta.h"
 #include "pass/pass.h"
 
@@ -81,6 +82,43 @@ static bool inline_region(t2o_graph *g, t2o_node *n, int region)
     return false;
 }
 
+static void count_down(t2o_arg *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].kind == T2O_ARG_VALUE)
+            list[i].index--;
+        else if (list[i].kind == T2O_ARG_LIST)
+            count_down(list[i].items, list[i].n);
+}
+
+/* with_effects(token, operator, arguments...) -> token, results...: the call itself takes its place. */
+static bool without_token(t2o_graph *g, t2o_node *n)
+{
+    const t2o_attr *a = n->attrs;
+    if (n->n_attrs < 2 || a[0].arg.kind != T2O_ARG_VALUE || a[1].arg.kind != T2O_ARG_OPERATOR || !n->n_outputs ||
+        !n->n_returns || n->returns[0].kind != T2O_ARG_VALUE || n->returns[0].index != 0)
+        return t2o_fail(g->s, "E0504", "node '%s' (%s) holds no call", n->name, n->op);
+    t2o_node *call = t2o_node_new(g, n, a[1].arg.text, n->inputs, n->n_inputs, a + 2, n->n_attrs - 2, n->outputs + 1,
+                                  n->n_outputs - 1);
+    call->name = n->name;
+    call->meta = n->meta;
+    call->returns = n->returns + 1;
+    call->n_returns = n->n_returns - 1;
+    count_down(call->returns, call->n_returns);
+    n->outputs[0]->twin = n->inputs[a[0].arg.index];
+    t2o_node_remove(n);
+    return true;
+}
+
+static void drop_tokens(t2o_graph *g)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (g->outputs.at[i].kind != T2O_SPEC_TOKEN)
+            g->outputs.at[kept++] = g->outputs.at[i];
+    g->outputs.n = kept;
+}
+
 /* The branches of a condition, say, have regions of their own. */
 static bool inline_in_bodies(const t2o_node *n)
 {
@@ -97,10 +135,13 @@ bool t2o_pass_inline(t2o_graph *g)
             n->inputs[i] = resolve(n->inputs[i]);
         t2o_node *before = n->prev;
         int region = region_of(n);
-        if (!(region < 0 ? inline_in_bodies(n) : inline_region(g, n, region)))
+        bool effect = !strcmp(n->op, "higher_order::with_effects");
+        if (!(effect ? without_token(g, n) : region < 0 ? inline_in_bodies(n) : inline_region(g, n, region)))
             return false;
-        next = region < 0 ? n->next : before ? before->next : g->first; /* the moved nodes are looked at in turn */
+        /* what took the node's place is looked at in turn */
+        next = region < 0 && !effect ? n->next : before ? before->next : g->first;
     }
+    drop_tokens(g);
     for (size_t i = 0; i < g->outputs.n; i++)
         g->outputs.at[i].value = resolve(g->outputs.at[i].value);
     for (size_t i = 0; i < g->values.n; i++)

@@ -20,4 +20,5 @@ if [ ! -e "$cases/ready" ]; then
   "$python" "$here/make_trained.py" --out "$cases/trained"
   touch "$cases/ready"
 fi
+"$python" "$here/check_schemas.py"
 T2O=${T2O:-$root/build/t2o} "$python" "$here/run_models.py" "$cases/seeded" "$cases/trained"

@@ -2,7 +2,9 @@
 
 return {
   namespace = "aten",
-  { "to.device", { self = "f32[5, 5, 5, 5]", dtype = "float64", non_blocking = true, copy = true }, "f64[5, 5, 5, 5]",
+  { "_to_copy", { self = "i64[]", dtype = "bool" }, "bool[]",
+    want = "Cast(self, to=bool)" },
+  { "to.device", { self = "f32[4]", dtype = "int64" }, "i64[4]",
     fails = "E0602" },
   { "to.device", { self = "i64[5, 5, 5, 5]", dtype = "float64", non_blocking = true, copy = true }, "f64[5, 5, 5, 5]",
     fails = "E0602" },
@@ -10,4 +12,8 @@ return {
     want = "Cast(self, to=int8)" },
   { "to.dtype", { self = "i64[]", dtype = "int8", non_blocking = false, copy = false }, "i8[]",
     want = "Cast(self, to=int8)" },
+  { "to.dtype_layout", { self = "f32[]", dtype = "float32" }, "f32[]",
+    want = "self" },
+  { "type_as", { self = "i64[4]", other = "f32[4]" }, "f32[4]",
+    want = "Cast(self, to=float32)" },
 }

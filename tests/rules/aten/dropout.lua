@@ -2,13 +2,11 @@
 
 return {
   namespace = "aten",
-  { "alpha_dropout", { input = "f32[]", p = 0.5, train = false }, "f32[]",
+  { "alpha_dropout", { input = "f32[]", p = 0.0, train = true }, "f32[]",
     want = "Identity(input)" },
-  { "dropout", { input = "f32[5]", p = 0.0, train = false }, "f32[5]",
+  { "dropout", { input = "f32[]", p = 0.0, train = true }, "f32[]",
     want = "Identity(input)" },
-  { "dropout", { input = "f32[5]", p = 1.0, train = false }, "f32[5]",
-    want = "Identity(input)" },
-  { "feature_alpha_dropout", { input = "f32[]", p = 0.5, train = false }, "f32[]",
+  { "feature_alpha_dropout", { input = "f32[]", p = 0.0, train = false }, "f32[]",
     want = "Identity(input)" },
   { "feature_alpha_dropout", { input = "i64[]", p = 0.5, train = false }, "i64[]",
     want = "Identity(input)" },

@@ -2,6 +2,8 @@
 
 return {
   namespace = "aten",
+  { "_cdist_forward", { x1 = "f32[5, 5, 2]", x2 = "f32[5, 6, 2]", p = 0.0, compute_mode = 1 }, "f32[5, 5, 6]",
+    want = "ReduceSum(Cast(Cast(Sub(Unsqueeze(x1, {2}), Unsqueeze(x2, {1})), to=bool), to=float32), {3}, keepdims=0)" },
   { "binary_cross_entropy", { self = "f32[]", target = "f32[]" }, "f32[]",
     want = "Sub(Mul(Sub(target, 1), Max(Log(Sub(1, self)), -100)), Mul(target, Max(Log(self), -100)))" },
   { "binary_cross_entropy", { self = "f32[5, 5]", target = "f32[5, 5]", weight = "f32[5, 5]", reduction = 0 }, "f32[5, 5]",
@@ -44,8 +46,8 @@ return {
     want = "Abs(Sub(self, target))" },
   { "l1_loss", { self = "f32[5]", target = "f32[5]", reduction = 2 }, "f32[]",
     want = "ReduceSum(Abs(Sub(self, target)), keepdims=0)" },
-  { "margin_ranking_loss", { input1 = "f32[]", input2 = "f32[]", target = "f32[]", margin = 0.0, reduction = 2 }, "f32[]",
-    want = "Max(Mul(target, Sub(input2, input1)), 0)" },
+  { "margin_ranking_loss", { input1 = "f32[]", input2 = "f32[]", target = "f32[]", margin = 1.0 }, "f32[]",
+    want = "Max(Add(Mul(target, Sub(input2, input1)), 1), 0)" },
   { "margin_ranking_loss", { input1 = "i64[]", input2 = "i64[]", target = "i64[]", margin = 1.0, reduction = 0 }, "f32[]",
     want = "Max(Add(Cast(Mul(target, Sub(input2, input1)), to=float32), 1), 0)" },
   { "mse_loss", { self = "f32[]", target = "f32[]" }, "f32[]",
