@@ -101,6 +101,7 @@ local function attr_text(x)
     return "{" .. table.concat(out, ", ") .. "}"
   end
   if core.is_value(x) then return constant_text(x) end
+  if type(x) == "userdata" then return "{...}" end -- a body
   return type(x) == "number" and number_text(x) or tostring(x)
 end
 
