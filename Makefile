@@ -77,7 +77,7 @@ asan:
 	$(MAKE) BUILD=build/asan OPTIMISE=-O1 SANITIZE='-fsanitize=address,undefined -fno-omit-frame-pointer' \
 	  build/asan/t2o unit-asan
 	$(MAKE) venv
-	T2O=build/asan/t2o ASAN_OPTIONS=detect_leaks=1 $(VENV)/bin/python -m pytest -q tests/e2e
+	T2O=build/asan/t2o ASAN_OPTIONS=detect_leaks=1 $(VENV)/bin/python -m pytest -q -n 2 tests/e2e
 
 # ---- tests ----
 
@@ -99,7 +99,7 @@ unit-asan: $(TESTS)
 	@for t in $(TESTS); do ASAN_OPTIONS=detect_leaks=0 ./$$t || exit 1; done
 
 test: $(BUILD)/t2o unit venv
-	$(VENV)/bin/python -m pytest -q tests
+	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile tests
 
 demo: $(BUILD)/t2o venv
 	T2O=$(BUILD)/t2o PYTHON=$(VENV)/bin/python sh examples/digits/run.sh

@@ -21,6 +21,7 @@ function rules.namespace(name) end
 
 ---@class t2o.RuleOptions
 ---@field when? fun(a: table<string, any>, n: t2o.Node): boolean the rule is asked only where this holds
+---@field complex? boolean|"both" it is for calls with complex tensors; `"both"`: for these too
 
 ---@class t2o.Namespace
 ---@field name string
@@ -28,6 +29,11 @@ local Namespace = {}
 
 --- A rule for the operator of a PyTorch schema. Rules of later layers are asked first; in one layer those with a
 --- condition come before the one without.
+---
+--- A complex tensor is a value of its real dtype whose last dimension, of 2, holds the real and the imaginary part;
+--- `v.is_complex` tells it, and `v.rank` counts that dimension. A call with a complex tensor goes to rules with the
+--- option `complex` only. Such a rule beside one for real numbers may give the operator's name for the schema. Its
+--- result is such a value where the archive records a complex one.
 ---
 --- Fails: a schema that cannot be read (E0601); a second rule without condition for the operator in the same layer
 --- (E0606).
@@ -57,9 +63,11 @@ function Namespace:wrap(name, fn) end
 function Namespace:view(name, rebuild) end
 
 --- Says that the result may share memory with the first tensor or be a copy of it, which only the run tells:
---- reshape, to, dropout.
+--- reshape, to, contiguous. With `rebuild` it is a view, this being its inverse, where the tensor lies row by row.
 ---@param names string[]
-function Namespace:maybe_view(names) end
+---@param rebuild? fun(t: table, base: t2o.Value, changed: t2o.Value, a: table): t2o.Value
+---@param decide? fun(a: table, n: t2o.Node): "same"|"copy"|nil which of them it is, where that is certain
+function Namespace:maybe_view(names, rebuild, decide) end
 
 --- Says that the result is the first tensor itself: detach, alias.
 ---@param names string[]

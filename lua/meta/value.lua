@@ -47,6 +47,7 @@ local Dim = {}
 ---@field rank integer number of dimensions
 ---@field shape t2o.Shape a new list at each reading
 ---@field name string?
+---@field is_complex boolean its last dimension holds the parts of complex numbers
 ---@field is_constant boolean its elements are known: a weight or a constant
 ---@field kind "tensor"|"symint"|"symfloat"|"symbool"|"object"
 ---@operator add(t2o.Value|t2o.Number|t2o.Dim): t2o.Value
@@ -120,7 +121,7 @@ function Value:ne(other) end
 ---@field op string the operator with its namespace, without `.default`: "aten::add.Tensor"
 ---@field target string as the archive writes it: "torch.ops.aten.add.Tensor"
 ---@field name string
----@field contiguous boolean[] whether each input lies row by row, from the start of its memory, as the archive records
+---@field contiguous table<integer, boolean> whether an input lies row by row, from the start of its memory; nil: not known
 ---@field module string? path and class of the module that made the call: "fc (torch.nn.modules.linear.Linear)"
 ---@field stack string? the user's line: "model.py:118 in forward: y = self.conv(x)"
 ---@field inputs { n: integer, [integer]: t2o.Value } the tensors of the call, in order

@@ -4,6 +4,7 @@ local core = require("t2o.core")
 local types = require("t2o.types")
 local values = require("t2o.value")
 local infer = require("t2o.infer")
+local half = require("t2o.half")
 
 local g = {}
 local M = { g = g, newest = 1000 } -- newest: later than any opset, so that the newest signature is in force
@@ -43,6 +44,7 @@ end
 local function build(op, inputs, attrs, count, about)
   local outputs = core.build(op, inputs, attrs, count)
   if about and about.like_newest then infer.apply(op, inputs, attrs, outputs) end
+  if outputs[1] then half.note(op, outputs[1]) end
   if about and about.variadic_outputs then return outputs end
   return table.unpack(outputs, 1, count)
 end

@@ -36,11 +36,9 @@ function M.join(re, im)
   if not core.is_value(im) then im = g.scalar(im, re.dtype) end
   local shape = infer.broadcast(re.shape, im.shape)
   local last = g.ints { #shape }
-  local function column(x)
-    if not util.same_shape(x.shape, shape) then x = g.expand(x, shape) end
-    return g.Unsqueeze(x, last)
-  end
-  local z = M.mark(g.Concat(column(re), column(im), { axis = #shape }))
+  if not util.same_shape(re.shape, shape) then re = g.expand(re, shape) end
+  if not util.same_shape(im.shape, shape) then im = g.expand(im, shape) end
+  local z = M.mark(g.Concat(g.Unsqueeze(re, last), g.Unsqueeze(im, last), { axis = #shape }))
   known_parts[z] = { re, im }
   return z
 end

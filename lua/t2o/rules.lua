@@ -109,13 +109,16 @@ function M.is_dropped(op)
   return dropped[op] ~= nil
 end
 
+local KINDS = { copy = 0, same = 2 }
+
 --- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy.
 function M.view_kind(op, node)
   load_views(op)
   local v = views[op]
   if not v or (v.when and not v.when(core.arguments(node))) then return 0 end
   if v.kind == 3 and v.rebuild and node.contiguous[1] then return 1 end
-  return v.kind
+  local certain = v.decide and v.decide(core.arguments(node), node)
+  return certain and KINDS[certain] or v.kind
 end
 
 --- How the base of a view is rebuilt, or nil.
@@ -203,10 +206,10 @@ function namespace:view(name, rebuild)
 end
 
 --- Ops whose result is a view or a copy, as strides or dtypes have it. With `rebuild` they are views, and this is their
---- inverse, where the first argument lies row by row in memory.
-function namespace:maybe_view(names, rebuild)
+--- inverse, where the first argument lies row by row in memory. decide(a, n) says "same" or "copy" where it is certain.
+function namespace:maybe_view(names, rebuild, decide)
   for _, name in ipairs(names) do
-    views[op_of(self, name)] = { kind = 3, rebuild = rebuild, place = core.where() }
+    views[op_of(self, name)] = { kind = 3, rebuild = rebuild, decide = decide, place = core.where() }
   end
 end
 

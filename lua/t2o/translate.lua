@@ -6,6 +6,7 @@ local schemas = require("t2o.schema")
 local builder = require("t2o.builder")
 local types = require("t2o.types")
 local compat = require("t2o.compat")
+local half = require("t2o.half")
 
 local M = {}
 local g = builder.g
@@ -36,7 +37,11 @@ local run
 
 local kinds = {}
 
-function kinds.rule(c, a, node) return c.fn(g, a, node) end
+function kinds.rule(c, a, node)
+  if c.layer > 1 then return c.fn(g, a, node) end
+  local results = half.run(c.op, function(args) return table.pack(c.fn(g, args, node)) end, a)
+  return table.unpack(results, 1, results.n)
+end
 
 function kinds.map(c, a, node)
   local inputs = tensors_of(rules.schema_of(c), a)
@@ -120,7 +125,9 @@ function run(list, index, node, a, reasons, complex)
       goto next
     end
     local outer, strict = core.set_rule(list[i].place, list[i].layer > 1)
+    local outer_count = half.start()
     local ok, result = xpcall(try, core.on_error, list, i, node, a)
+    half.go_on(outer_count)
     if ok then
       if index > 1 then core.set_rule(outer, strict) end
       return result, list[i].place

@@ -65,6 +65,10 @@ aten:rule("rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, "
           .. "Scalar upper=0.33333333333333331, "
           .. "bool training=False, Generator? generator=None) -> Tensor", rrelu)
 
+aten:rule("rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, "
+          .. "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "
+          .. "-> (Tensor, Tensor noise_out)", function(g, a) return rrelu(g, a), a.noise end)
+
 -- One slope for all, or one for each channel, which is the second dim.
 local function slope_for(g, weight, rank)
   if rank == 0 then return g.reshape(weight, {}) end

@@ -98,3 +98,18 @@ aten:rule("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key,
     local sums = g.ReduceLogSumExp(scores, g.ints { -1 }, { keepdims = 0 })
     return y, sums:to(n.outputs[2].dtype)
   end)
+
+-- What is used on other devices; their further results are for the way back.
+aten:rule("_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., "
+          .. "bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) "
+          .. "-> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, "
+          .. "Tensor rng_state, Tensor unused, Tensor debug_attn_mask)", function(g, a)
+  local y, _, scores = attention(g, a)
+  return y, g.ReduceLogSumExp(scores:to("float32"), g.ints { -1 }, { keepdims = 0 })
+end)
+aten:rule("_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, "
+          .. "bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None) "
+          .. "-> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)", function(g, a)
+  a.attn_mask = a.attn_bias
+  return (attention(g, a))
+end)

@@ -78,7 +78,7 @@ for op, spec in pairs {
   ["concatenate"] = { data = { "tensors" }, dim = DIM },
   ["stack"] = { data = { "tensors" }, dim = DIM, more = 1 },
   ["flip"] = { dim = { "dims" } }, ["fliplr"] = {}, ["flipud"] = {}, ["index_select"] = SELF_DIM,
-  ["cumsum"] = SELF_DIM,
+  ["cumsum"] = SELF_DIM, ["index.Tensor"] = {},
 } do
   rule(op, complex.in_pairs("aten::" .. op, spec))
 end
@@ -87,10 +87,10 @@ end
 for op, data in pairs {
   ["expand_as"] = { "self" }, ["roll"] = { "self" }, ["diagonal"] = { "self" }, ["diagonal_copy"] = { "self" },
   ["diag_embed"] = { "self" }, ["diag"] = { "self" }, ["tril"] = { "self" }, ["triu"] = { "self" },
-  ["gather"] = { "self" }, ["index.Tensor"] = { "self" }, ["rot90"] = { "self" }, ["unfold"] = { "self" },
+  ["gather"] = { "self" }, ["rot90"] = { "self" }, ["unfold"] = { "self" },
   ["view_as"] = { "self", "other" }, ["reshape_as"] = { "self", "other" }, ["numpy_T"] = { "self" },
   ["repeat_interleave.self_int"] = { "self" }, ["take_along_dim"] = { "self" }, ["ravel"] = { "self" },
-  ["masked_select"] = { "self" }, ["trace"] = { "self" }, ["sum"] = { "self" }, ["mean"] = { "self" },
+  ["trace"] = { "self" }, ["sum"] = { "self" }, ["mean"] = { "self" },
   ["slice_scatter"] = { "self", "src" }, ["select_scatter"] = { "self", "src" },
   ["diagonal_scatter"] = { "self", "src" }, ["index_put"] = { "self", "values" }, ["copy"] = { "self", "src" },
   ["index_add"] = { "self", "source" }, ["scatter_add"] = { "self", "src" }, ["scatter.src"] = { "self", "src" },
@@ -101,6 +101,7 @@ for op, data in pairs {
   ["broadcast_tensors"] = { "tensors" }, ["meshgrid"] = { "tensors" }, ["meshgrid.indexing"] = { "tensors" },
   ["fft_fftshift"] = { "self" }, ["fft_ifftshift"] = { "self" }, ["constant_pad_nd"] = { "self", "value" },
   ["as_strided"] = { "self" }, ["block_diag"] = { "tensors" }, ["fill.Scalar"] = { "self", "value" },
+  ["fill.Tensor"] = { "self", "value" },
   ["nansum"] = { "self" }, ["avg_pool1d"] = { "self" }, ["avg_pool2d"] = { "self" },
 } do
   rule(op, complex.by_parts("aten::" .. op, data))

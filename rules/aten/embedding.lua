@@ -73,10 +73,13 @@ aten:rule("embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offse
           .. "int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> "
           .. "(Tensor, Tensor, Tensor, Tensor)", embedding_bag)
 -- Here a padding_idx of -1 means that there is none.
-aten:rule("_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
-          .. "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
-          .. "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-  function(g, a)
-    if a.padding_idx == -1 then a.padding_idx = nil end
-    return embedding_bag(g, a)
-  end)
+-- Here a padding_idx of -1 means that there is none.
+for _, name in ipairs { "_embedding_bag", "_embedding_bag_forward_only" } do
+  aten:rule(name .. "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+            .. "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+            .. "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    function(g, a)
+      if a.padding_idx == -1 then a.padding_idx = nil end
+      return embedding_bag(g, a)
+    end)
+end

@@ -2,6 +2,7 @@
 
 local aten = require("t2o.rules").namespace("aten")
 local core = require("t2o.core")
+local types = require("t2o.types")
 local util = require("t2o.util")
 
 local OPTIONS = ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -19,7 +20,10 @@ end
 
 local function number_dtype(x)
   if type(x) == "boolean" then return "bool" end
-  if type(x) == "userdata" then return core.is_value(x) and x.dtype or "int64" end
+  if type(x) == "userdata" then
+    if not core.is_value(x) then return "int64" end
+    return types.is_wrapped(x) and types.is_float(x.dtype) and "float32" or x.dtype
+  end
   return math.type(x) == "float" and "float32" or "int64"
 end
 
@@ -138,6 +142,18 @@ end)
 aten:rule("arange.start_step(Scalar start, Scalar end, Scalar step=1" .. OPTIONS .. ") -> Tensor", function(g, a, n)
   return range(g, a.start, a.end_, a.step, a.dtype, n)
 end)
+
+-- With both ends, and of floats unless a dtype is asked for.
+local function closed_range(g, a, n)
+  local dtype, step = a.dtype or "float32", a.step or 1
+  local count = n.outputs[1].shape[1]
+  if not util.is_static(count) then return g.decline("a range of a dynamic size") end
+  local start = util.is_int(dtype) and truncated(a.start) or a.start
+  return list_of(g, count, dtype, function(i) return start + i * step end)
+end
+
+aten:rule("range(Scalar start, Scalar end" .. OPTIONS .. ") -> Tensor", closed_range)
+aten:rule("range.step(Scalar start, Scalar end, Scalar step=1" .. OPTIONS .. ") -> Tensor", closed_range)
 
 -- `steps` numbers from start to stop with both ends. The second half counts back from stop, so that it is met exactly.
 local function spaced(g, start, stop, steps, dtype)

@@ -265,10 +265,13 @@ aten:rule("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_err
 end)
 
 aten:rule("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
-          .. "-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", unless_empty(function(g, a)
+          .. "-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", function(g, a, n)
+  local function zeros(i) return g.zeros(n.outputs[i].shape, n.outputs[i].dtype) end
+  if util.contains(a.A.shape, 0) then return zeros(1), zeros(2), zeros(3), zeros(4) end
   local packed, pivots = transposed_factors(g, a.A)
-  return solution(g, a.A, a.B, a.left), packed, pivots, packed_info(g, packed)
-end))
+  local empty = util.contains(n.outputs[1].shape, 0)
+  return empty and zeros(1) or solution(g, a.A, a.B, a.left), packed, pivots, packed_info(g, packed)
+end)
 
 aten:rule("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", unless_empty(function(g, a, n)
   local x = a.self
@@ -968,3 +971,24 @@ end
 
 aten:rule("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", unless_empty(condition))
 aten:rule("linalg_cond.p_str(Tensor self, str p) -> Tensor", unless_empty(condition))
+
+aten:rule("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", function(g, a)
+  local y = g.aten.linalg_vander(a.x, a.N and { N = a.N })
+  return a.increasing and y or g.aten.flip(y, { -1 })
+end)
+
+aten:rule("orgqr(Tensor self, Tensor input2) -> Tensor", function(g, a)
+  return g.aten.linalg_householder_product(a.self, a.input2)
+end)
+
+aten:rule("_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", function(g, a)
+  return g.aten.cholesky_solve(a.self, a.A, a.upper)
+end)
+
+aten:rule("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", function(g, a)
+  return g.aten["linalg_pinv.atol_rtol_tensor"](a.self, { rtol = a.rcond, hermitian = a.hermitian })
+end)
+
+aten:rule("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", function(g, a)
+  return g.aten.linalg_vector_norm(a.self, 2, a.dim, a.keepdim)
+end)

@@ -38,6 +38,16 @@ aten:rule("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=No
   return a.bias and z + a.bias or z
 end)
 
+-- The operands with dims of 1 put in, multiplied, and summed up along dims. With these dims it is a bilinear form.
+aten:rule("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+          .. "int unroll_dim=1) -> Tensor", function(g, a)
+  local dims = table.concat({ util.show(a.expand1), util.show(a.expand2), util.show(a.expand3), util.show(a.sumdim) })
+  if dims == "[1, 3][0][1, 2][2, 3]" then return g.aten.bilinear(a.i1, a.i3, a.i2) end
+  local function spread(x, axes) return #axes > 0 and g.Unsqueeze(x, g.ints(axes)) or x end
+  local y = spread(a.i1, a.expand1) * spread(a.i2, a.expand2) * spread(a.i3, a.expand3)
+  return #a.sumdim > 0 and g.ReduceSum(y, g.ints(a.sumdim), { keepdims = 0 }) or y
+end)
+
 -- ---- products ----
 
 for schema, name in pairs {

@@ -98,6 +98,13 @@ for _, schema in ipairs {
   aten:rule(schema, function(g, a, n) return only_three(native_batch_norm(g, a, n, a.training)) end)
 end
 
+aten:rule("cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+          .. "bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)",
+  function(g, a)
+    a.eps = a.epsilon
+    return (batch_norm(g, a, a.training))
+  end)
+
 aten:rule("_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
           .. "Tensor running_var, bool training, float momentum, float eps) "
           .. "-> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",

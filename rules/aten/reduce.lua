@@ -300,3 +300,54 @@ aten:rule("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tens
   for _ = axis + 2, x.rank do count = column(count) end
   return a.initial and g.Div(y, g.Max(count, g.scalar(1, x.dtype))) or g.Div(y, count)
 end)
+
+aten:rule("_aminmax(Tensor self) -> (Tensor, Tensor)", function(g, a) return g.aten.aminmax(a.self) end)
+aten:rule("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", function(g, a)
+  return g.aten.aminmax(a.self, { dim = a.dim, keepdim = a.keepdim })
+end)
+
+-- ---- hashes ----
+
+-- The bits of a number in double precision. Those of float32 and narrower ones are all normal there.
+local function bits_of(g, x)
+  if not types.is_float(x.dtype) then return x:to("int64") end
+  if x.dtype == "float64" then g.decline("the bits of float64") end
+  local function whole(v) return g.scalar(v, "int64") end
+  x = x:to("float64")
+  local m, e = g.aten["frexp.Tensor"](x)
+  local zero = g.Equal(x, g.scalar(0, x))
+  local fraction = g.Abs(m) * g.scalar(2.0 ^ 53, x)
+  local normal = (e:to("int64") + whole(1022)) * whole(1 << 52) + (fraction - g.scalar(2.0 ^ 52, x)):to("int64")
+  local bits = g.Where(g.IsInf(x), whole(2047 << 52), normal)
+  bits = g.Where(zero, whole(0), g.Where(g.IsNaN(x), whole(4095 << 51), bits))
+  return bits + g.Where(g.aten.signbit(x), whole(math.mininteger), whole(0))
+end
+
+-- The exclusive or of all, halves at a time.
+aten:rule("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", function(g, a, n)
+  if a.mode ~= 0 then g.decline("a hash of mode %d", a.mode) end
+  local x, order, others, count = bits_of(g, a.self), {}, {}, 1
+  local dims = util.dims(a.dim, x.rank)
+  for i = 0, x.rank - 1 do
+    if not util.contains(dims, i) then
+      order[#order + 1], others[#others + 1] = i, x.shape[i + 1]
+    end
+  end
+  for _, d in ipairs(dims) do
+    order[#order + 1], count = d, count * x.shape[d + 1]
+  end
+  if not util.is_static(count) then g.decline("a hash of %s elements", tostring(count)) end
+  others[#others + 1] = count
+  if x.rank > 0 then x = g.Transpose(x, { perm = order }) end
+  x = g.reshape(x, others)
+  local axis = #others - 1
+  while count > 1 do
+    local half = count // 2
+    local pieces = g.Split(x, g.ints { half, half, count - 2 * half }, { axis = axis, outputs = 3 })
+    x = g.BitwiseXor(pieces[1], pieces[2])
+    if count % 2 == 1 then x = g.Concat(x, pieces[3], { axis = axis }) end
+    count = half + count % 2
+  end
+  if count == 0 then x = g.zeros(n.outputs[1].shape, "int64") end
+  return g.reshape(x, n.outputs[1].shape):to("uint64")
+end)

@@ -207,7 +207,7 @@ family({
   return permute(g, a.self, map(a.dims, function(d) return util.dim(d, a.self.rank) end))
 end)
 
--- The conjugate ones too: a complex tensor has no form here in the first place.
+-- The conjugate ones too: these numbers are real.
 family({
   "t(Tensor(a) self) -> Tensor(a)",
   "t_copy(Tensor self) -> Tensor",
@@ -532,6 +532,21 @@ aten:rule("stack(Tensor[] tensors, int dim=0) -> Tensor", function(g, a)
   local dim = util.dim(a.dim, a.tensors[1].rank + 1)
   return concat(g, map(a.tensors, function(x) return unsqueeze(g, x, dim) end), dim)
 end)
+aten:rule("_stack(Tensor[] tensors, int dim=0) -> Tensor", function(g, a) return g.aten.stack(a.tensors, a.dim) end)
+
+-- Tensors that differ in their first size, filled up to the longest.
+aten:rule("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
+          .. "-> Tensor", function(g, a)
+  local longest, rows = 0, {}
+  for _, x in ipairs(a.sequences) do longest = util.max(longest, x:size(0)) end
+  for i, x in ipairs(a.sequences) do
+    local before, after = 0, longest - x:size(0)
+    if a.padding_side == "left" then before, after = after, before end
+    rows[i] = g.Pad(x, g.ints { before, after }, g.scalar(a.padding_value, x.dtype), g.ints { 0 })
+  end
+  return g.aten.stack(rows, a.batch_first and 0 or 1)
+end)
+
 aten:rule("hstack(Tensor[] tensors) -> Tensor", function(g, a)
   local list = map(a.tensors, function(x) return atleast(g, x, 1) end)
   return concat(g, list, list[1].rank == 1 and 0 or 1)

@@ -406,3 +406,10 @@ aten:rule("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Te
   local ones = a.weights and a.weights:to(dtype) or g.expand(int(g, 1), x.shape)
   return g.ScatterElements(g.Expand(g.scalar(0, dtype), size), x, ones, { axis = 0, reduction = "add" })
 end)
+
+local function counts_only(g, a) return (histogramdd(g, a)) end
+
+aten:rule("_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, " .. OPTIONS .. "Tensor", counts_only)
+aten:rule("_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, " .. OPTIONS .. "Tensor", counts_only)
+aten:rule("_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, " .. OPTIONS .. "Tensor[]",
+          function(g, a) return (select(2, histogramdd(g, a))) end)

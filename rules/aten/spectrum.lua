@@ -9,6 +9,7 @@ local types = require("t2o.types")
 local util = require("t2o.util")
 
 local LARGEST_MATRIX = 1 << 21 -- elements
+local ANY = { complex = "both" } -- numbers
 
 local function rule(schema, fn) aten:rule(schema, { complex = true }, fn) end
 
@@ -100,14 +101,19 @@ end
 
 -- The first half of a spectrum whose other half is its conjugate, to real points.
 local function back(g, z, points, sign, scale)
-  local axis, have = z.rank - 2, z:size(-2)
+  local from = z.is_complex and 2 or 1
+  local axis = z.rank - from
+  local have = z:size(axis)
   local half = points // 2 + 1
   if util.is_static(have) and util.is_static(half) and have > half then z, have = cut(g, z, axis, half), half end
   -- all but the ends count twice
   local function weight(k) return (k == 0 or 2 * k == points) and 1 or 2 end
-  local t = { from = 2, to = 1, sign = sign, points = points, scale = scale, weight = weight }
+  local t = { from = from, to = 1, sign = sign, points = points, scale = scale, weight = weight }
   if type(scale) == "number" and fits(have, points, t) then return by_matrix(g, z, have, points, t) end
-  if not util.equal(have, half) then g.decline("half a spectrum of %s points for %s", tostring(have), tostring(points)) end
+  if not util.equal(have, half) then
+    g.decline("half a spectrum of %s points for %s", tostring(have), tostring(points))
+  end
+  if from == 1 then z = complex.pair(z, z.dtype) end
   local first, last = (points - 1) // 2, g.ints { 0 }
   local rest = g.Slice(z, g.ints { first }, last, g.ints { axis }, g.ints { -1 })
   local whole = g.Concat(z, complex.conj(rest), { axis = axis })
@@ -188,7 +194,6 @@ local function spectral(kind, is_forward)
     local x = input(a, n)
     local dims, points = plan(x, a, kind)
     if #dims == 0 then return x.is_complex and x or complex.pair(x, x.dtype) end
-    if kind == "real" and not x.is_complex then x = complex.pair(x, x.dtype) end
     local sign = is_forward and -1 or 1
     local scale = scale_of(g, points, a.norm or "backward", is_forward)
     return transform(g, x, { dims = dims, points = points, sign = sign, scale = scale, kind = kind })
@@ -200,9 +205,9 @@ for name, fn in pairs {
   ["fft_rfft"] = spectral("half", true), ["fft_irfft"] = spectral("real", false),
   ["fft_hfft"] = spectral("real", true), ["fft_ihfft"] = spectral("half", false),
 } do
-  rule(name .. "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fn)
-  rule(name .. "2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fn)
-  rule(name .. "n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fn)
+  aten:rule(name .. "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ANY, fn)
+  aten:rule(name .. "2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", ANY, fn)
+  aten:rule(name .. "n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ANY, fn)
 end
 
 -- ---- what the transforms are made of after decomposition ----
@@ -267,7 +272,7 @@ local function filters(g, points, bins, sign, weight, dtype)
 end
 
 -- x: [batch, samples]. A convolution with waves under the window.
-local function stft(g, a, x, n)
+local function stft(g, a, x)
   local points, hop = a.n_fft, a.hop_length or a.n_fft // 4
   local dtype, onesided = x.dtype, a.onesided ~= false
   local bins = onesided and points // 2 + 1 or points
@@ -279,12 +284,12 @@ local function stft(g, a, x, n)
   local y = g.Conv(g.Unsqueeze(x, g.ints { 1 }), w, nil, { strides = { hop }, kernel_shape = { points } })
   local frames = y:size(2)
   y = g.reshape(y, { x:size(0), bins, 2, frames })
-  return g.Transpose(y, { perm = { 0, 1, 3, 2 } }), n
+  return g.Transpose(y, { perm = { 0, 1, 3, 2 } })
 end
 
 local function analyse(g, a, n)
   local x = a.self
-  if x.is_complex or a.onesided == false and x.is_complex then g.decline("a short-time transform of complex samples") end
+  if x.is_complex then g.decline("a short-time transform of complex samples") end
   if a.align_to_window then g.decline("frames that are aligned to the window") end
   local flat = x.rank == 1
   x = flat and g.Unsqueeze(x, g.ints { 0 }) or x
@@ -293,7 +298,7 @@ local function analyse(g, a, n)
     x = g.aten.pad(g.Unsqueeze(x, g.ints { 1 }), { half, half }, a.pad_mode)
     x = g.Squeeze(x, g.ints { 1 })
   end
-  local y = stft(g, a, x, n)
+  local y = stft(g, a, x)
   y = flat and g.Squeeze(y, g.ints { 0 }) or y
   return types.is_complex(n.outputs[1].dtype) and complex.mark(y) or y
 end
@@ -302,7 +307,7 @@ local STFT = "(Tensor self, int n_fft, int? hop_length=None, int? win_length=Non
   .. "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"
 
 for overload, more in pairs { [""] = "", [".center"] = "bool center=True, str pad_mode=\"reflect\", " } do
-  aten:rule("stft" .. overload .. STFT:format(more), { complex = "both" }, analyse)
+  aten:rule("stft" .. overload .. STFT:format(more), ANY, analyse)
 end
 
 -- Frames are laid over each other by a transposed convolution, and so is the square of the window, by which the sum is

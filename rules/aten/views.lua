@@ -108,10 +108,16 @@ for _, name in ipairs { "chunk", "unsafe_chunk" } do
   end)
 end
 
+for name, inverse in pairs {
+  ["view_as_real"] = "view_as_complex", ["view_as_complex"] = "view_as_real", ["_conj"] = "_conj", ["conj"] = "_conj",
+} do
+  aten:view(name, function(t, _, changed) return t.aten[inverse](changed) end)
+end
+
 -- Views whose base cannot be rebuilt: several of its elements may be one, or the window is not a plain one.
 for _, name in ipairs {
   "expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid", "meshgrid.indexing", "unfold", "view.dtype",
-  "real", "imag", "view_as_real", "view_as_complex", "_conj", "_neg_view", "conj", "hsplit.int", "vsplit.int",
+  "real", "imag", "_neg_view", "hsplit.int", "vsplit.int",
   "dsplit.int", "hsplit.array", "vsplit.array", "dsplit.array", "tensor_split.sections", "tensor_split.indices",
 } do
   aten:view(name)
@@ -119,7 +125,19 @@ end
 
 aten:maybe_view({ "reshape", "reshape_as", "flatten.using_ints", "ravel" }, reshaped)
 
-aten:maybe_view { "contiguous", "to.device", "to.dtype", "to.dtype_layout", "to.other", "type_as" }
+-- What lies row by row is not copied.
+aten:maybe_view({ "contiguous" }, nil, function(a, n)
+  local rows = n.contiguous[1]
+  if rows == nil or (a.memory_format or "contiguous") ~= "contiguous" then return nil end
+  return rows and "same" or "copy"
+end)
+
+aten:maybe_view({ "to.dtype" }, nil, function(a, n)
+  if a.copy or n.inputs[1].dtype ~= n.outputs[1].dtype then return "copy" end
+  return (a.memory_format or "preserve") == "preserve" and "same" or nil
+end)
+
+aten:maybe_view { "to.device", "to.dtype_layout", "to.other", "type_as" }
 
 aten:drop {
   "_assert_async.msg", "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range",

@@ -2,6 +2,8 @@
 
 local hop = require("t2o.rules").namespace("higher_order")
 
+local ANY = { complex = "both" } -- numbers
+
 -- Operands are tensors and sizes; a size is an expression inside the body too.
 local function join(first, second)
   local out = {}
@@ -10,7 +12,7 @@ local function join(first, second)
   return out
 end
 
-hop:rule("cond(Tensor pred, Graph true_graph, Graph false_graph, Tensor[] operands) -> Tensor[]", function(g, a, n)
+hop:rule("cond(Tensor pred, Graph true_graph, Graph false_graph, Tensor[] operands) -> Tensor[]", ANY, function(g, a, n)
   local pred = a.pred
   if pred.rank > 0 then pred = g.reshape(pred, {}) end
   return table.unpack(g.If(pred:to("bool"), {
@@ -21,7 +23,7 @@ hop:rule("cond(Tensor pred, Graph true_graph, Graph false_graph, Tensor[] operan
 end)
 
 -- The condition is computed before the loop, and at the end of each round for the next.
-hop:rule("while_loop(Graph cond_graph, Graph body_graph, Tensor[] carried, Tensor[] additional) -> Tensor[]",
+hop:rule("while_loop(Graph cond_graph, Graph body_graph, Tensor[] carried, Tensor[] additional) -> Tensor[]", ANY,
   function(g, a)
     local specs = { { "int64", {} }, { "bool", {} } }
     for i, v in ipairs(a.carried) do specs[i + 2] = { v.dtype, v.shape } end
@@ -35,3 +37,18 @@ hop:rule("while_loop(Graph cond_graph, Graph body_graph, Tensor[] carried, Tenso
     inputs[#inputs + 1] = { body = body, outputs = #a.carried }
     return table.unpack(g.Loop(nil, table.unpack(inputs)))
   end)
+
+-- Along the first dimension; what is carried comes first in what the body takes and gives.
+hop:rule("scan(Graph combine_graph, Tensor[] init, Tensor[] xs, Tensor[] additional) -> Tensor[]", function(g, a, n)
+  local specs = {}
+  for i, v in ipairs(a.init) do specs[i] = { v.dtype, v.shape } end
+  for _, v in ipairs(a.xs) do
+    specs[#specs + 1] = { v.dtype, table.move(v.shape, 2, v.rank, 1, {}) }
+  end
+  local body = g.body("body", specs, function(...)
+    return table.unpack(a.combine_graph:inline(join({ ... }, a.additional)))
+  end)
+  local inputs = join(a.init, a.xs)
+  inputs[#inputs + 1] = { body = body, num_scan_inputs = #a.xs, outputs = n.outputs.n }
+  return table.unpack(g.Scan(table.unpack(inputs)))
+end)

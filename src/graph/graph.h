@@ -90,6 +90,7 @@ struct t2o_value {
     bool persistent;
     bool complex;               /* ONNX: its last dimension holds the real and imaginary parts of complex numbers */
     bool contiguous;            /* torch: in memory it lies row by row, from the start of its storage */
+    bool scattered;             /* torch: it certainly does not lie row by row, wherever it starts */
     const char *original_name;  /* the name in the program of a value that is shown under another one */
     t2o_graph *graph;
     t2o_value *twin;            /* during translation: the value of the other dialect */

@@ -102,6 +102,13 @@ static void find_last_uses(state *st)
 
 static t2o_value *read_now(state *st, t2o_value *v);
 
+/* Another value for the same tensor: it lies as that does. */
+static void lies_like(t2o_value *v, const t2o_value *as)
+{
+    v->contiguous = as->contiguous;
+    v->scattered = as->scattered;
+}
+
 /* The view node again, on what its base is now. */
 static void take_anew(state *st, t2o_node *view, t2o_value *base)
 {
@@ -111,6 +118,7 @@ static void take_anew(state *st, t2o_node *view, t2o_value *base)
     for (uint32_t i = 0; i < view->n_outputs && i < 64; i++) {
         const t2o_value *o = view->outputs[i];
         outputs[i] = t2o_value_new(g, o->kind, o->name, o->dtype, o->rank, o->dims);
+        lies_like(outputs[i], o);
     }
     t2o_node *again = t2o_node_new(g, st->at, view->op, view->inputs, view->n_inputs, view->attrs, view->n_attrs,
                                    outputs, view->n_outputs);
@@ -190,6 +198,7 @@ static bool write_through(state *st, t2o_value *v, t2o_value *result)
         result = st->views->rebuild(st->views->ctx, t->view, t->output, base, result, behind);
         if (!result)
             return false;
+        lies_like(result, base);
     }
     t->version = version;
     return true;

@@ -136,24 +136,26 @@ static const t2o_map *types_of(const scope *in, t2o_value_kind kind)
     }
 }
 
-/* Whether the tensor lay row by row from the start of its memory when the program was traced. What says nothing of it,
- * or only in symbols that differ, counts as not. */
-static bool lies_in_order(t2o_body_reader *r, const t2o_json *meta, const t2o_value *v)
+/* Whether the tensor lay row by row when the program was traced, from the start of its memory (`contiguous`), or for
+ * certain did not (`scattered`). What says nothing of it, or only in symbols that differ, is neither. */
+static void read_layout(t2o_body_reader *r, const t2o_json *meta, t2o_value *v)
 {
     const t2o_expr *strides[T2O_MAX_RANK], *offset, *step = t2o_expr_int(r->exprs, 1);
     const t2o_json *list = t2o_json_get(r->doc, meta, "strides");
     const t2o_json *start = t2o_json_get(r->doc, meta, "storage_offset");
     int32_t n;
     if (!list || !start || !read_dims(r, list, strides, &n) || n != v->rank || !read_expr(r, start, &offset))
-        return false;
-    if (!t2o_expr_is_int(offset) || offset->value != 0)
-        return false;
+        return;
+    bool in_order = true;
     for (int32_t i = v->rank; i-- > 0 && step; step = t2o_expr_mul(r->exprs, step, v->dims[i])) {
-        bool one = t2o_expr_is_int(v->dims[i]) && v->dims[i]->value == 1;
-        if (!one && strides[i] != step)
-            return false;
+        if (strides[i] == step || (t2o_expr_is_int(v->dims[i]) && v->dims[i]->value == 1))
+            continue;
+        in_order = false;
+        int order = t2o_expr_compare(r->exprs, strides[i], step);
+        if ((order == 1 || order == -1) && t2o_expr_compare(r->exprs, v->dims[i], t2o_expr_int(r->exprs, 1)) == 1)
+            v->scattered = true;
     }
-    return step != NULL;
+    v->contiguous = in_order && step && t2o_expr_is_int(offset) && offset->value == 0;
 }
 
 static t2o_value *new_tensor(scope *in, const char *name, const t2o_json *meta)
@@ -168,7 +170,7 @@ static t2o_value *new_tensor(scope *in, const char *name, const t2o_json *meta)
     t2o_value *v = t2o_value_new(in->graph, T2O_VALUE_TENSOR, name, dtype, rank, dims);
     t2o_session *s = in->graph->s;
     size_t before = s->diags.n;
-    v->contiguous = lies_in_order(r, meta, v);
+    read_layout(r, meta, v);
     t2o_forget_diags(s, before); /* strides are a hint: nothing fails for want of them */
     return v;
 }

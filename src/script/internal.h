@@ -67,7 +67,7 @@ int open_values(lua_State *L);                         /* adds to the core table
 /* node.c */
 void push_node(lua_State *L, const t2o_node *n);
 const t2o_node *check_node(lua_State *L, int index);
-/* What a torch tensor is in ONNX: an array on the arena of its rank there. Complex numbers get a last dimension of 2. */
+/* The shape of a torch tensor in ONNX, where complex numbers have a last dimension of 2. */
 const t2o_expr **form_dims(t2o_script *k, const t2o_value *v, int32_t *rank);
 t2o_graph *check_torch_body(lua_State *L, int index);  /* of a higher-order op */
 int open_nodes(lua_State *L);

@@ -238,12 +238,15 @@ static int l_node_index(lua_State *L)
         push_values(L, n->inputs, n->n_inputs);
     else if (!strcmp(key, "contiguous")) {
         lua_createtable(L, (int)n->n_inputs, 0);
-        for (uint32_t i = 0; i < n->n_inputs; i++) {
-            lua_pushboolean(L, n->inputs[i] && n->inputs[i]->contiguous);
-            lua_rawseti(L, -2, (lua_Integer)i + 1);
-        }
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            if (n->inputs[i] && (n->inputs[i]->contiguous || n->inputs[i]->scattered)) {
+                lua_pushboolean(L, n->inputs[i]->contiguous);
+                lua_rawseti(L, -2, (lua_Integer)i + 1);
+            }
     } else if (!strcmp(key, "opset"))
         lua_pushinteger(L, n->opset);
+    else if (!strcmp(key, "origin") && n->origin) /* of an ONNX node: the torch node that it came from */
+        push_node(L, n->origin);
     else if (!strcmp(key, "kwargs"))
         return lua_settop(L, 1), l_arguments(L);
     else

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MEMORY_LIMIT ((size_t)512 << 20)
+#define MEMORY_LIMIT ((size_t)256 << 20)
 #define TICK 1000000       /* instructions between two looks at the clock */
 #define TICKS_A_RULE 400   /* of them a rule may take: a few seconds */
 #define DECLINE "t2o.decline"

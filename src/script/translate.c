@@ -422,6 +422,8 @@ static void bind_inputs(lua_State *L, int index, t2o_graph *body)
         if (!v && in->kind == T2O_VALUE_TENSOR)
             raise_coded(L, "E0603", "operand %d of a body is a %s, not a value", (int)i + 1, luaL_typename(L, -1));
         in->twin = v;
+        if (v)
+            v->complex = in->kind == T2O_VALUE_TENSOR && t2o_dtype_is_complex(in->dtype);
         lua_pop(L, 1);
     }
 }

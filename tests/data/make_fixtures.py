@@ -865,6 +865,64 @@ def dynamic_resize():
         [randn(1, 2, 4, 6)], [randn(1, 2, 7, 5)]
 
 
+# ------------------------------------------------------------------ complex numbers
+@case
+def complex_arithmetic():
+    def forward(self, x, y):
+        z, w = torch.view_as_complex(x), torch.complex(y, y + 1)
+        results = (z * w, z / w, z * y, (z + 2j) * (1 - 0.5j), z - w, z.conj() * w.exp(), z @ w.mT,
+                   torch.cat([z, w]).sum(-1), torch.where(y > 0, z, w), z.reshape(-1)[1:].flip(0))
+        return z.abs(), z.angle(), z == w, z.real, w.imag, [torch.view_as_real(r) for r in results]
+    return module(forward), [randn(3, 4, 2), randn(3, 4)]
+
+
+@case
+def complex_rotary():
+    def forward(self, q):
+        pairs = torch.view_as_complex(q.reshape(*q.shape[:-1], -1, 2))
+        turned = pairs * self.turns[: q.shape[1]].view(1, q.shape[1], 1, -1)
+        return torch.view_as_real(turned).flatten(3)
+    turns = torch.polar(torch.ones(8, 4), torch.outer(torch.arange(8.), 10. ** -torch.arange(4.)))
+    return module(forward, turns=turns), [randn(2, 5, 2, 8)]
+
+
+@case
+def complex_weight():
+    def forward(self, x):
+        y = torch.fft.rfft(x, norm="ortho") @ self.strided
+        return torch.fft.irfft(y.unsqueeze(1), n=10, norm="ortho"), torch.view_as_real(self.strided)
+    return module(forward, strided=randn(12, 7, dtype=torch.complex64)[::2].mT), [randn(3, 12)]
+
+
+@case
+def fourier():
+    def forward(self, x):
+        z = torch.complex(x, x.roll(1, -1))
+        fft = torch.fft
+        results = (fft.fft(z), fft.ifft(z, n=8), fft.rfft(x, dim=0), fft.fft2(z, norm="ortho"),
+                   fft.ihfft(x).resolve_conj(), fft.rfftn(x, norm="forward"),
+                   fft.ifftn(z, s=(3, 4)))
+        return fft.irfft(z), fft.irfft2(z, s=(4, 5)), fft.hfft(z), fft.irfft(x), \
+            [torch.view_as_real(r) for r in results]
+    return module(forward), [randn(3, 4, 6)]
+
+
+@case(dynamic=({0: DYN, 1: DYN},))
+def fourier_dynamic():
+    def forward(self, x):
+        z = torch.fft.rfft(x)
+        return z.abs(), torch.fft.irfft(z, n=x.shape[-1]), torch.fft.fft(z, dim=0).real
+    return module(forward), [randn(3, 7)], [randn(5, 10)]
+
+
+@case(dynamic=({1: DYN},))
+def spectrogram():
+    def forward(self, x):
+        z = torch.stft(x, 16, 4, 12, window=self.window, return_complex=True)
+        return z.abs().pow(2), torch.istft(z, 16, 4, 12, window=self.window)
+    return module(forward, window=torch.hann_window(12)), [randn(2, 50)], [randn(2, 81)]
+
+
 # ------------------------------------------------------------------ from a module to files
 def scrub(program, keep_trace=False):
     """Leave out what differs from run to run, names folders of this machine or only takes room."""

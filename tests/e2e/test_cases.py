@@ -18,6 +18,7 @@ ALSO_AT_OTHERS = ("conv2d", "conv_transpose2d", "batch_norm", "layer_norm", "max
 # (case, opset) -> why it cannot be converted or run there; passing all the same is a failure
 LIMITS = {
     ("max_pool", 9): "dilations of MaxPool begin with opset 10",
+    ("fourier_dynamic", 13): "DFT, for a signal of unknown length, begins with opset 17",
 }
 
 

@@ -282,14 +282,14 @@ end)'''))
     ("E0604", "return g.ReduceSum(a.self)"),
     ("E0605", "while true do end")])
 def test_wrong_rule(refused, relu_rule, code, body):
-    said = refused(6, code, MLP, "-r", relu_rule(body), timeout=20)
+    said = refused(6, code, MLP, "-r", relu_rule(body), timeout=60)
     assert "mine.lua:3" in said or (code == "E0604" and "mine.lua:2" in said)
     assert "relu" in said
 
 
 def test_rule_that_eats_all_memory(refused, relu_rule):
     body = "local t = {}; for i = 1, 1e12 do t[i] = ('x'):rep(1000) .. i end"
-    assert "relu" in refused(6, "E0605", MLP, "-r", relu_rule(body), timeout=20)
+    assert "relu" in refused(6, "E0605", MLP, "-r", relu_rule(body), timeout=60)
 
 
 def test_rule_that_returns_nothing(t2o, out, relu_rule):
@@ -304,7 +304,7 @@ def test_rule_file_with_a_syntax_error(refused, rules):
 
 def test_rule_file_that_fails_or_never_ends(refused, rules):
     assert "mine.lua:2" in refused(6, "E0601", MLP, "-r", rules('\nerror("at load")\n'))
-    refused(6, "E060", MLP, "-r", rules("while true do end"), timeout=20)
+    refused(6, "E060", MLP, "-r", rules("while true do end"), timeout=60)
 
 
 def test_no_such_rule_file(t2o, out, tmp_path):
