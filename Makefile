@@ -28,6 +28,7 @@ help:
 	@echo 'make demo       set up, build, convert a trained digit classifier and measure it'
 	@echo 'make test       set up, build and run the tests (no PyTorch needed)'
 	@echo 'make check      everything CI runs but the models: test, lint, sanitizers, examples'
+	@echo 'make ops        all 6,388 cases of the op database (make test runs two of each kind)'
 	@echo 'make models     convert networks with PyTorch at hand (installs torch into build/)'
 	@echo 'make bench      speed and memory as ratios'
 	@echo 'make debug asan fuzz format lint docs install clean'
@@ -92,6 +93,9 @@ $(BUILD)/unit/%: tests/unit/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIBRARY) $(LDFLAGS) $(LDLIBS) -lcmocka
 
+ops: $(BUILD)/t2o venv
+	T2O_OPS=all $(VENV)/bin/python -m pytest -q tests/ops
+
 unit: $(TESTS)
 	@for t in $(TESTS); do ./$$t || exit 1; done
 
@@ -139,5 +143,5 @@ install: $(BUILD)/t2o
 clean:
 	rm -rf build
 
-.PHONY: all help debug asan venv unit unit-asan test demo examples check lint models bench fuzz format docs docs-fresh \
+.PHONY: all help debug asan venv unit unit-asan ops test demo examples check lint models bench fuzz format docs docs-fresh \
   install clean
