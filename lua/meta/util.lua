@@ -185,6 +185,11 @@ function util.is_float(dtype) end
 ---@return boolean
 function util.is_int(dtype) end
 
+--- Whether it is float16 or bfloat16.
+---@param dtype t2o.Dtype
+---@return boolean
+function util.is_half(dtype) end
+
 --- types.result_type
 ---@param ... t2o.Value|t2o.Number|t2o.Dim
 ---@return t2o.Dtype

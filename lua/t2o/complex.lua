@@ -30,14 +30,15 @@ function M.parts(x)
   return g.Gather(x, g.scalar(0, "int64"), axis), g.Gather(x, g.scalar(1, "int64"), axis)
 end
 
---- The complex value of two parts, which are broadcast. One of them may be a number.
-function M.join(re, im)
+--- The complex value of two parts, which are broadcast, unless they are known to be of the `same` shape. One of them
+--- may be a number.
+function M.join(re, im, same)
   if not core.is_value(re) then re = g.scalar(re, im.dtype) end
   if not core.is_value(im) then im = g.scalar(im, re.dtype) end
-  local shape = infer.broadcast(re.shape, im.shape)
+  local shape = same and re.shape or infer.broadcast(re.shape, im.shape)
   local last = g.ints { #shape }
   if not util.same_shape(re.shape, shape) then re = g.expand(re, shape) end
-  if not util.same_shape(im.shape, shape) then im = g.expand(im, shape) end
+  if not same and not util.same_shape(im.shape, shape) then im = g.expand(im, shape) end
   local z = M.mark(g.Concat(g.Unsqueeze(re, last), g.Unsqueeze(im, last), { axis = #shape }))
   known_parts[z] = { re, im }
   return z
@@ -78,6 +79,7 @@ end
 local function is_list(x) return type(x) == "table" and not x.real end
 
 local function each(x, fn)
+  if x == nil then return nil end
   if not is_list(x) then return fn(x) end
   local out = { n = x.n or #x }
   for i = 1, out.n do
@@ -94,9 +96,9 @@ local function copy(a)
 end
 
 local function join_results(re, im)
-  if not is_list(re) then return M.join(re, im) end
+  if not is_list(re) then return M.join(re, im, true) end
   local out = {}
-  for i = 1, #re do out[i] = M.join(re[i], im[i]) end
+  for i = 1, #re do out[i] = M.join(re[i], im[i], true) end
   return out
 end
 
@@ -115,10 +117,12 @@ function M.part(op, data, a, n, i)
 end
 
 --- A rule that runs the one for real numbers on the real and on the imaginary parts. `data` names the arguments that
---- have them; the others are given to both.
+--- have them; the others are given to both. A real result is that of the real parts.
 function M.by_parts(op, data)
   return function(_, a, n)
-    return join_results(M.part(op, data, a, n, 1), M.part(op, data, a, n, 2))
+    local re = M.part(op, data, a, n, 1)
+    if not types.is_complex(n.outputs[1].dtype) then return re end
+    return join_results(re, M.part(op, data, a, n, 2))
   end
 end
 

@@ -6,7 +6,8 @@ local core = require("t2o.core")
 
 local M = {}
 
-local once = {}  -- "aten::silu" -> true
+local once = {}         -- "aten::silu" -> true
+local accumulating = {} -- "aten::linear" -> true
 local loaded
 local rounds = 0 -- operators built by the running rule whose result is rounded to 16 bits
 
@@ -21,6 +22,11 @@ local registry = {}
 --- Names without overloads, separated by white space.
 function registry:rounds_once(namespace, names)
   for name in pairs(set(names)) do once[namespace .. "::" .. name] = true end
+end
+
+--- Those that are left in 16 bits, in which runtimes are fast: the runtime itself computes in 32 within.
+function registry:accumulates(namespace, names)
+  for name in pairs(set(names)) do accumulating[namespace .. "::" .. name] = true end
 end
 
 M.registry = registry
@@ -47,13 +53,16 @@ end
 
 function M.go_on(outer) rounds = outer end
 
-local function is_once(op)
+local function is_listed(list, op)
   if not loaded then
     core.load("ops", "t2o.half")
     loaded = true
   end
-  return once[op:match("^[^.]+")]
+  return list[op:match("^[^.]+")]
 end
+
+--- Whether PyTorch keeps 32 bits between the operators that a torch operator becomes.
+function M.accumulates(op) return is_listed(accumulating, op) or is_listed(once, op) end
 
 local function is_half(x) return core.is_value(x) and not x.is_complex and IS_HALF[x.dtype] end
 
@@ -78,7 +87,7 @@ end
 function M.run(op, fn, a)
   local graph, before = core.place()
   local results = fn(a)
-  if rounds < 2 or not is_once(op) then return results end
+  if rounds < 2 or not is_listed(once, op) then return results end
   core.resume(graph, before)
   local wide = {}
   for key, x in pairs(a) do wide[key] = widen(x) end

@@ -2,11 +2,15 @@
 
 local core = require("t2o.core")
 local builder = require("t2o.builder")
+local half = require("t2o.half")
+local types = require("t2o.types")
 
 local M = {}
 local tables = {}   -- target -> op -> list of texts, as rules/target/*_kernels.lua gives them
 local compute = {}  -- target -> dtype -> dtypes in which it may be computed, best first
 local except = {}   -- target -> op -> true: left as it is
+local casts = {}    -- target -> dtype -> true: the runtime casts inputs of it on its own
+local lacking = {}  -- target -> op -> list of { dtypes, when }: kernels that are listed, but fail
 local parsed = {}   -- op -> list of { first, last, rows }
 local loaded
 
@@ -22,6 +26,21 @@ function registry:compute_in(target, dtypes) compute[target] = dtypes end
 function registry:leave(target, ops)
   except[target] = except[target] or {}
   for _, op in ipairs(ops) do except[target][op] = true end
+end
+
+--- Dtypes that the runtime casts on its own where a node with such inputs has no kernel.
+function registry:casts_inputs(target, dtypes)
+  casts[target] = casts[target] or {}
+  for _, dtype in ipairs(dtypes) do casts[target][dtype] = true end
+end
+
+--- Kernels that are listed, but fail at run time: op, dtypes, and for which nodes (when(attributes), or all).
+function registry:lacks(target, op, dtypes, when)
+  local set = {}
+  for _, dtype in ipairs(dtypes) do set[dtype] = true end
+  lacking[target] = lacking[target] or {}
+  lacking[target][op] = lacking[target][op] or {}
+  table.insert(lacking[target][op], { dtypes = set, when = when })
 end
 
 M.registry = registry
@@ -62,18 +81,34 @@ local function is_usual(node, op)
       if not (USUAL[dtype] or condition) then return false end
     end
   end
+  for i = 1, op == "Cast" and 0 or node.outputs.n do
+    local dtype = core.field(node.outputs[i], "dtype")
+    if not USUAL[dtype] and dtype ~= "bool" then return false end
+  end
   return true
+end
+
+-- The dtypes for which a node's kernel fails, or nil.
+local function failing(target, op, node)
+  local out
+  for _, entry in ipairs(lacking[target] and lacking[target][op] or {}) do
+    if not entry.when or entry.when(core.arguments(node)) then
+      out = out or {}
+      for dtype in pairs(entry.dtypes) do out[dtype] = true end
+    end
+  end
+  return out
 end
 
 -- How a kernel's row can be reached: {} as it is, { T = dtype } by computing in other dtypes, nil not at all. A second
 -- result counts how far down the lists of dtypes it goes.
-local function changes_for(target, row, vars)
+local function changes_for(target, row, vars, fails)
   local changes, cost = {}, 0
   for name, dtypes in pairs(row) do
     local have = vars[name]
-    if have and not dtypes[have] then
+    if have and (not dtypes[have] or fails and fails[have]) then
       for rank, dtype in ipairs(compute[target][have] or {}) do
-        if dtypes[dtype] then
+        if dtypes[dtype] and not (fails and fails[dtype]) then
           changes[name] = dtype
           cost = cost + rank
           break
@@ -85,18 +120,42 @@ local function changes_for(target, row, vars)
   return changes, cost
 end
 
-local function best_change(target, op, since, vars)
+local function best_change(target, op, since, vars, fails)
   local best, least, any
   for _, version in ipairs(kernels_of(target, op)) do
     if version.first <= since and since <= version.last then
       for _, row in ipairs(version.rows) do
         any = true
-        local changes, cost = changes_for(target, row, vars)
+        local changes, cost = changes_for(target, row, vars, fails)
         if changes and (not least or cost < least) then best, least = changes, cost end
       end
     end
   end
   return any and best
+end
+
+-- Whether the runtime will cast by itself what an input has.
+local function is_cast(target, node, fails)
+  for i = 1, node.inputs.n do
+    local dtype = node.inputs[i] and core.field(node.inputs[i], "dtype")
+    if dtype and casts[target] and casts[target][dtype] and not (fails and fails[dtype]) then return true end
+  end
+  return false
+end
+
+local wide = {} -- value -> { from = what was cast to it, origin = name of the torch node }
+
+-- What an input was cast from, where the same torch node computed it and PyTorch does not round in between.
+local function unrounded(node, v, dtype)
+  local made, origin = wide[v], node.origin
+  local one = made and origin and made.origin == origin.name and made.from.dtype == dtype
+  return one and half.accumulates(origin.op) and made.from or nil
+end
+
+local function narrowed(node, v, dtype)
+  local out = builder.cast(v, dtype)
+  if types.is_float(dtype) then wide[out] = node.origin and { from = v, origin = node.origin.name } end
+  return out
 end
 
 --- The replacement of an ONNX node for the target: a list of values, or nil when it may stay.
@@ -108,21 +167,29 @@ function M.adapt(node, opset)
     loaded = true
   end
   local _, target = core.context()
-  if not tables[target] or (except[target] and except[target][op]) then return nil end
+  if not tables[target] then return nil end
+  if op == "Cast" then
+    local from = unrounded(node, node.inputs[1], core.field(node.outputs[1], "dtype"))
+    return from and { from }
+  end
+  if except[target] and except[target][op] then return nil end
   local vars, inputs_of, outputs_of = core.type_vars(node)
   local about = core.operator(op, opset)
-  local changes = about and best_change(target, op, about.since, vars)
+  local fails = failing(target, op, node)
+  local changes = about and not is_cast(target, node, fails) and best_change(target, op, about.since, vars, fails)
   if not changes or next(changes) == nil then return nil end
   core.set_opset(opset)
   local inputs = { n = node.inputs.n }
   for i = 1, inputs.n do
     local v, dtype = node.inputs[i], changes[inputs_of[i]]
-    inputs[i] = v and dtype and builder.cast(v, dtype) or v
+    inputs[i] = v and dtype and (unrounded(node, v, dtype) or builder.cast(v, dtype)) or v
   end
-  local results = builder.again(op, inputs, core.arguments(node), node.outputs.n)
+  local attrs = core.arguments(node)
+  if attrs.dtype and changes[outputs_of[1]] then attrs.dtype = changes[outputs_of[1]] end
+  local results = builder.again(op, inputs, attrs, node.outputs.n)
   for i, v in ipairs(results) do
     core.copy_shape(v, node.outputs[i])
-    if changes[outputs_of[i]] then results[i] = builder.cast(v, core.field(node.outputs[i], "dtype")) end
+    if changes[outputs_of[i]] then results[i] = narrowed(node, v, core.field(node.outputs[i], "dtype")) end
   end
   return results
 end

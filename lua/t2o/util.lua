@@ -193,6 +193,9 @@ end
 
 M.is_float = types.is_float
 M.is_int = types.is_int
+
+function M.is_half(dtype) return dtype == "float16" or dtype == "bfloat16" end
+
 M.result_type = types.result_type
 
 return M

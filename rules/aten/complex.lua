@@ -63,7 +63,11 @@ for op, spec in pairs {
   ["tile"] = { size = "dims", ending = 1 },
   ["flatten.using_ints"] = { dim = { "start_dim", "end_dim" } }, ["unflatten.int"] = SELF_DIM,
   ["squeeze"] = {}, ["squeeze.dim"] = SELF_DIM, ["squeeze.dims"] = SELF_DIM,
-  ["unsqueeze"] = { dim = DIM, more = 1 }, ["unsqueeze_copy"] = { dim = DIM, more = 1 },
+  ["squeeze_copy"] = {}, ["squeeze_copy.dim"] = SELF_DIM, ["squeeze_copy.dims"] = SELF_DIM,
+  ["narrow_copy"] = SELF_DIM, ["unsafe_split.Tensor"] = SELF_DIM, ["split_with_sizes_copy"] = SELF_DIM,
+  ["unsafe_chunk"] = SELF_DIM, ["unbind_copy.int"] = SELF_DIM, ["split_copy.Tensor"] = SELF_DIM,
+  ["unsafe_split_with_sizes"] = SELF_DIM, ["unsqueeze"] = { dim = DIM, more = 1 },
+  ["unsqueeze_copy"] = { dim = DIM, more = 1 },
   ["transpose.int"] = { dim = { "dim0", "dim1" } }, ["swapdims"] = { dim = { "dim0", "dim1" } },
   ["swapaxes"] = { dim = { "axis0", "axis1" } }, ["transpose_copy.int"] = { dim = { "dim0", "dim1" } },
   ["permute"] = { dim = { "dims" }, order = "dims" }, ["permute_copy"] = { dim = { "dims" }, order = "dims" },
@@ -85,12 +89,12 @@ end
 
 -- Whatever moves elements can be done to each part.
 for op, data in pairs {
-  ["expand_as"] = { "self" }, ["roll"] = { "self" }, ["diagonal"] = { "self" }, ["diagonal_copy"] = { "self" },
+  ["expand_as"] = { "self", "other" }, ["roll"] = { "self" }, ["diagonal"] = { "self" }, ["diagonal_copy"] = { "self" },
   ["diag_embed"] = { "self" }, ["diag"] = { "self" }, ["tril"] = { "self" }, ["triu"] = { "self" },
   ["gather"] = { "self" }, ["rot90"] = { "self" }, ["unfold"] = { "self" },
   ["view_as"] = { "self", "other" }, ["reshape_as"] = { "self", "other" }, ["numpy_T"] = { "self" },
   ["repeat_interleave.self_int"] = { "self" }, ["take_along_dim"] = { "self" }, ["ravel"] = { "self" },
-  ["trace"] = { "self" }, ["sum"] = { "self" }, ["mean"] = { "self" },
+  ["masked_select"] = { "self" }, ["trace"] = { "self" }, ["sum"] = { "self" }, ["mean"] = { "self" },
   ["slice_scatter"] = { "self", "src" }, ["select_scatter"] = { "self", "src" },
   ["diagonal_scatter"] = { "self", "src" }, ["index_put"] = { "self", "values" }, ["copy"] = { "self", "src" },
   ["index_add"] = { "self", "source" }, ["scatter_add"] = { "self", "src" }, ["scatter.src"] = { "self", "src" },
@@ -102,13 +106,23 @@ for op, data in pairs {
   ["fft_fftshift"] = { "self" }, ["fft_ifftshift"] = { "self" }, ["constant_pad_nd"] = { "self", "value" },
   ["as_strided"] = { "self" }, ["block_diag"] = { "tensors" }, ["fill.Scalar"] = { "self", "value" },
   ["fill.Tensor"] = { "self", "value" },
+  ["unfold_copy"] = { "self" }, ["as_strided_copy"] = { "self" }, ["as_strided_scatter"] = { "self", "src" },
+  ["hsplit.int"] = { "self" }, ["hsplit.array"] = { "self" }, ["vsplit.int"] = { "self" },
+  ["vsplit.array"] = { "self" }, ["dsplit.int"] = { "self" }, ["dsplit.array"] = { "self" },
+  ["tensor_split.tensor_indices_or_sections"] = { "self" }, ["take"] = { "self" }, ["put"] = { "self", "source" },
+  ["index_copy"] = { "self", "source" }, ["index_fill.int_Scalar"] = { "self", "value" },
+  ["index_fill.int_Tensor"] = { "self", "value" }, ["scatter.value"] = { "self", "value" },
+  ["masked_scatter"] = { "self", "source" }, ["repeat_interleave.self_Tensor"] = { "self" },
+  ["pixel_shuffle"] = { "self" }, ["pixel_unshuffle"] = { "self" }, ["channel_shuffle"] = { "self" },
+  ["im2col"] = { "self" }, ["diff"] = { "self", "prepend", "append" }, ["diagflat"] = { "self" },
+  ["zero"] = { "self" }, ["sum_to_size"] = { "self" }, ["lerp.Scalar"] = { "self", "end_" },
   ["nansum"] = { "self" }, ["avg_pool1d"] = { "self" }, ["avg_pool2d"] = { "self" },
 } do
   rule(op, complex.by_parts("aten::" .. op, data))
 end
 
 rule("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-     complex.by_parts("aten::pad", { "self" }))
+     complex.by_parts("aten::pad", { "self", "value" }))
 
 local function swap_last(g, z)
   local rank = rank_of(z)
@@ -131,7 +145,10 @@ for op, data in pairs {
 end
 
 for _, op in ipairs { "ones", "ones_like", "new_ones" } do
-  rule(op, function(_, a, n) return join(complex.part("aten::" .. op, { "self" }, a, n, 1), 0) end)
+  rule(op, function(_, a, n)
+    local re = complex.part("aten::" .. op, { "self" }, a, n, 1)
+    return types.is_complex(n.outputs[1].dtype) and join(re, 0) or re
+  end)
 end
 
 -- ---- sums and products ----
@@ -227,10 +244,36 @@ for op, second in pairs {
   rule(op, product(op, "self", second))
 end
 rule("vdot", function(g, a, n)
-  local fn = product("dot", "self", "other")
   local x = is_complex(a.self) and complex.conj(a.self) or a.self
-  return fn(g, { self = x, other = a.other }, n)
+  return product("dot", "self", "tensor")(g, { self = x, tensor = a.other }, n)
 end)
+-- The real rule is given the operands and whatever else the call says; a bias is added afterwards.
+local function convolution(op)
+  return function(g, a, n)
+    local dtype = dtype_of(n)
+    local function real(x, w)
+      local args = {}
+      for k, v in pairs(a) do args[k] = v end
+      args.input, args.weight, args.bias = x, w, nil
+      return translate.as_real("aten::" .. op, args, complex.real_node(n))
+    end
+    local function cast(x) return x.is_complex and pair(x, dtype) or x:to(dtype) end
+    local y = complex.product(real, cast(a.input), cast(a.weight))
+    if not a.bias then return y end
+    local dims = util.fill(1, rank_of(y))
+    dims[#dims - #a.stride] = a.bias:size(0)
+    dims[#dims + 1] = 2
+    return complex.mark(g.Add(y, g.reshape(pair(a.bias, dtype), dims)))
+  end
+end
+
+for _, op in ipairs {
+  "conv1d", "conv1d.padding", "conv2d", "conv2d.padding", "conv3d", "conv3d.padding", "conv_transpose1d",
+  "conv_transpose2d.input", "conv_transpose3d.input",
+} do
+  rule(op, convolution(op))
+end
+
 rule("linalg_matmul", function(g, a, n) return product("matmul", "self", "other")(g, a, n) end)
 
 for _, op in ipairs { "addmm", "baddbmm" } do
@@ -362,7 +405,48 @@ rule({ "pow.Tensor_Scalar", "pow.Tensor_Tensor" }, function(g, a, n)
   return power(g, a.self, exponent, dtype_of(n))
 end)
 
+-- tan(x + iy) = (sin 2x + i sinh 2y) / (cos 2x + cosh 2y), in a form that does not overflow.
+local function tangent(g, re, im)
+  local t, h = g.Tan(re), g.Tanh(im)
+  local th = g.Mul(t, h)
+  local size = g.Add(g.scalar(1, re), g.Mul(th, th))
+  local one = g.scalar(1, re)
+  return g.Div(g.Mul(t, g.Sub(one, g.Mul(h, h))), size), g.Div(g.Mul(h, g.Add(one, g.Mul(t, t))), size)
+end
+
+rule("tan", function(g, a) return join(tangent(g, parts(a.self))) end)
+rule("tanh", function(g, a)
+  local re, im = parts(a.self)
+  local imaginary, real = tangent(g, im, re)
+  return join(real, imaginary)
+end)
+
+rule("linalg_vector_norm", function(g, a, n)
+  local args = {}
+  for k, v in pairs(a) do args[k] = v end
+  args.self = length(g, a.self)
+  return translate.as_real("aten::linalg_vector_norm", args, n)
+end)
+
 -- ---- comparisons ----
+
+-- Whether each number is another than 0.
+local function truth(g, x)
+  if not is_complex(x) then return x:to("bool") end
+  return g.ReduceMax(x:to("bool"):to("int32"), g.ints { -1 }, { keepdims = 0 }):to("bool")
+end
+
+for _, op in ipairs {
+  "all", "all.dim", "any", "any.dim", "count_nonzero", "count_nonzero.dim_IntList", "nonzero", "argwhere",
+  "logical_not", "logical_and", "logical_or", "logical_xor",
+} do
+  rule(op, function(g, a, n)
+    local args = {}
+    for k, v in pairs(a) do args[k] = v end
+    args.self, args.other = truth(g, a.self), a.other and truth(g, a.other)
+    return translate.as_real("aten::" .. op, args, n)
+  end)
+end
 
 local function equal(g, a)
   local dtype = is_complex(a.self) and a.self.dtype or a.other.dtype

@@ -176,28 +176,44 @@ local function steps_of(g, x, spacing, d)
   return g.Sub(to, from)
 end
 
+-- The weights of three samples for the slope at the first (-1), the middle (0) or the last (1) of them, p and q being
+-- the steps between.
+local function three_points(p, q, at)
+  local sum = p + q
+  if at < 0 then return -(p * 2.0 + q) / (p * sum), sum / (p * q), -p / (q * sum) end
+  if at == 0 then return -q / (p * sum), (q - p) / (p * q), p / (q * sum) end
+  return q / (p * sum), -sum / (p * q), (q * 2.0 + p) / (q * sum)
+end
+
+local END = math.maxinteger
+
+-- In the order of PyTorch's steps, on which the result depends in 16 bits.
 local function gradient_along(g, x, spacing, d, order)
   local steps, h = steps_of(g, x, spacing, d)
-  local low, high = neighbours(g, x, d)
-  local slopes = steps and g.Sub(high, low) / steps or g.Sub(high, low) / (h + 0.0)
-  local function share(first, last) return part(g, slopes, d, first, last) end
-  local before, after = neighbours(g, slopes, d)
-  local left, right = 0.5, 0.5
-  local s0, s1, e1, e0 = 1.0, 1.0, 1.0, 1.0
+  local function sample(first, last) return part(g, x, d, first, last) end
+  local function step(first, last) return steps and part(g, steps, d, first, last) or h + 0.0 end
+  local function curve(x0, x1, x2, p, q, at)
+    local a, b, c = three_points(p, q, at)
+    return x0 * a + x1 * b + x2 * c
+  end
+  local first, last
+  if order == 1 then
+    first = (sample(1, 2) - sample(0, 1)) / step(0, 1)
+    last = (sample(-1, END) - sample(-2, -1)) / step(-1, END)
+  elseif steps then
+    first = curve(sample(0, 1), sample(1, 2), sample(2, 3), step(0, 1), step(1, 2), -1)
+    last = curve(sample(-3, -2), sample(-2, -1), sample(-1, END), step(-2, -1), step(-1, END), 1)
+  else
+    first = (sample(0, 1) * -1.5 + sample(1, 2) * 2.0 - sample(2, 3) * 0.5) / step()
+    last = (sample(-3, -2) * 0.5 - sample(-2, -1) * 2.0 + sample(-1, END) * 1.5) / step()
+  end
+  local middle
   if steps then
-    local p, q = neighbours(g, steps, d)
-    left, right = q / (p + q), p / (p + q)
-    local function step(first, last) return part(g, steps, d, first, last) end
-    if order == 2 then
-      s0, s1, e1, e0 = step(0, 1), step(1, 2), step(-2, -1), step(-1, math.maxinteger)
-    end
+    middle = curve(sample(0, -2), sample(1, -1), sample(2, END), step(0, -1), step(1, END), 0)
+  else
+    middle = (sample(2, END) - sample(0, -2)) / step() / 2.0
   end
-  local first, last = share(0, 1), share(-1, math.maxinteger)
-  if order == 2 then
-    first = first + (first - share(1, 2)) * (s0 / (s0 + s1))
-    last = last + (last - share(-2, -1)) * (e0 / (e0 + e1))
-  end
-  return g.Concat(first, before * left + after * right, last, { axis = d })
+  return g.Concat(first, middle, last, { axis = d })
 end
 
 local function gradient(g, a)

@@ -10,8 +10,21 @@ local function letter(i)
   return string.char(i <= 26 and 96 + i or 38 + i)
 end
 
+-- Whether a letter is summed over.
+local function has_sum(equation)
+  local left, right = equation:match("^(.-)%->(.*)$")
+  for c in left:gmatch("%a") do
+    if not right:find(c, 1, true) then return true end
+  end
+  return false
+end
+
 local function einsum(g, equation, tensors)
   local dtype, inputs = tensors[1].dtype, {}
+  -- of one tensor it is a sum, and sums of integers are int64
+  if #tensors == 1 and util.is_int(dtype) and has_sum(equation) then
+    tensors, dtype = { tensors[1]:to("int64") }, "int64"
+  end
   for i = 1, #tensors do inputs[i] = SMALL[dtype] and tensors[i]:to("int32") or tensors[i] end
   inputs[#inputs + 1] = { equation = equation }
   return g.Einsum(table.unpack(inputs)):to(dtype)

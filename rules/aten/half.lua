@@ -3,7 +3,9 @@
 -- Its other operators round in between: those made of operators, and kernels that are written on 16-bit numbers
 -- (xlogy, logit, cross, the losses but binary_cross_entropy).
 
-require("t2o.half").registry:rounds_once("aten", [[
+local half = require("t2o.half").registry
+
+half:rounds_once("aten", [[
   sigmoid silu mish glu softplus log_sigmoid log_sigmoid_forward elu celu selu hardsigmoid hardswish gelu
   expm1 log1p log2 log10 exp2 sinc erfinv asinh acosh atanh lgamma digamma polygamma i0
   atan2 hypot logaddexp logaddexp2 lerp addcmul addcdiv
@@ -15,5 +17,10 @@ require("t2o.half").registry:rounds_once("aten", [[
   _upsample_bicubic2d_aa
   group_norm native_group_norm batch_norm native_batch_norm _native_batch_norm_legit
   _native_batch_norm_legit_functional _native_batch_norm_legit_no_training instance_norm rms_norm _fused_rms_norm
-  binary_cross_entropy
+  binary_cross_entropy matrix_exp
+]])
+
+half:accumulates("aten", [[
+  linear addmm addmv baddbmm
+  scaled_dot_product_attention _scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu
 ]])

@@ -195,6 +195,13 @@ local function added(c, product, a)
   return scaled(c, beta) + y
 end
 
+-- The same for 16-bit floats as PyTorch does it: in 32 bits, rounded once.
+local function added_once(c, product, a)
+  local dtype = product.dtype
+  if not util.is_half(dtype) or (a.alpha == 1 and a.beta == 1) then return added(c, product, a) end
+  return added(c:to("float32"), product:to("float32"), a):to(dtype)
+end
+
 -- Gemm's factors are float32: in float64 only some are exact.
 local function fits_gemm(a)
   local dtype = a.mat1.dtype
@@ -225,18 +232,35 @@ end)
 aten:rule("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   function(g, a, n)
     local dtype = n.outputs[1].dtype
-    return added(a.self:to(dtype), outer(g, a.vec1:to(dtype), a.vec2:to(dtype)), a)
+    local x = scaled(a.vec1:to(dtype), factor_in(dtype, a.alpha))
+    return added(a.self:to(dtype), outer(g, x, a.vec2:to(dtype)), { alpha = 1, beta = a.beta })
   end)
 
 aten:rule("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
           .. "-> Tensor",
-  function(g, a) return added(a.self, matmul(g, a.batch1, a.batch2), a) end)
+  function(g, a) return added_once(a.self, matmul(g, a.batch1, a.batch2), a) end)
+
+-- On 16-bit floats PyTorch rounds after each product.
+local function added_in_turn(g, a, count)
+  local function wide(x) return x:to("float32") end
+  local sum, beta = a.self, a.beta
+  for i = 0, count - 1 do
+    local at = g.scalar(i, "int64")
+    local x, y = g.Gather(a.batch1, at, { axis = 0 }), g.Gather(a.batch2, at, { axis = 0 })
+    sum = g.aten.addmm(wide(sum), wide(x), wide(y), beta, a.alpha):to(a.self.dtype)
+    beta = 1
+  end
+  return sum
+end
 
 -- The sum over the batch is one product of [n, b * m] and [b * m, p].
 aten:rule("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
           .. "-> Tensor",
   function(g, a)
     local x, y = a.batch1, a.batch2
+    if util.is_half(x.dtype) and math.type(x:size(0)) == "integer" and x:size(0) < 65 then
+      return added_in_turn(g, a, x:size(0))
+    end
     local inner = x:size(0) * x:size(2)
     local left = g.reshape(g.Transpose(x, { perm = { 1, 0, 2 } }), { x:size(1), inner })
     return added(a.self, matmul(g, left, g.reshape(y, { inner, y:size(2) })), a)

@@ -186,8 +186,11 @@ end)
 
 -- ---- margins ----
 
+-- In float16 the exponential overflows where PyTorch's does: a runtime may compute it in 32 bits and not round.
 aten:rule("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", function(g, a)
-  return reduced(g, log1p_exp(g, g.Neg(a.self * a.target)), a.reduction)
+  local x = g.Neg(a.self * a.target)
+  local e = x.dtype == "float16" and g.Exp(x:to("float32")):to("float16") or g.Exp(x)
+  return reduced(g, g.aten["log1p"](e), a.reduction)
 end)
 
 aten:rule("hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
@@ -295,8 +298,22 @@ aten:rule("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -
   local d = { util.dim(a.dim, rank) - rank }
   local function unit(v) return v / at_least(g, norm(g, v, 2, d, true), a.eps) end
   if x.rank == 0 and y.rank == 0 then return unit(x) * unit(y) end
-  if x.rank < rank then x = g.reshape(x, { table.unpack(util.fill(1, rank - x.rank)), table.unpack(x.shape) }) end
-  return g.ReduceSum(unit(x) * unit(y), g.ints { rank + d[1] }, { keepdims = 0 })
+  local function ranked(v)
+    if v.rank == rank then return v end
+    local ones = util.fill(1, rank - v.rank)
+    for _, size in ipairs(v.shape) do ones[#ones + 1] = size end
+    return g.reshape(v, ones)
+  end
+  x, y = ranked(x), ranked(y)
+  -- one that is spread along the dim is longer by that
+  local function along(v, w)
+    local one, other = v:size(d[1]), w:size(d[1])
+    if util.equal(one, other) then return v end
+    local dims = util.fill(1, rank)
+    dims[rank + d[1] + 1] = other
+    return g.expand(v, dims)
+  end
+  return g.ReduceSum(unit(along(x, y)) * unit(along(y, x)), g.ints { rank + d[1] }, { keepdims = 0 })
 end)
 
 aten:rule("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", function(g, a)

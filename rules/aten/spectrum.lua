@@ -317,8 +317,10 @@ rule("istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, 
      .. "bool return_complex=False) -> Tensor",
   function(g, a)
     local z, points, hop = a.self, a.n_fft, a.hop_length or a.n_fft // 4
-    if a.onesided == false or a.return_complex then g.decline("a whole spectrum, or complex samples") end
+    if a.return_complex then g.decline("complex samples") end
     local flat, dtype, bins = z.rank == 3, z.dtype, points // 2 + 1
+    -- of a whole spectrum PyTorch takes the first half, too
+    if not util.equal(z:size(-3), bins) then z = cut(g, z, z.rank - 3, bins) end
     if bins * points * 2 > LARGEST_MATRIX * 2 then g.decline("a window of %d points", points) end
     z = flat and g.Unsqueeze(z, g.ints { 0 }) or z
     local batch, frames = z:size(0), z:size(2)

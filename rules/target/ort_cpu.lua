@@ -1,6 +1,6 @@
 -- rules/target/ort_cpu.lua: in which dtypes ONNX Runtime's CPU can do what it has no kernel for, with the same result.
 --
--- float16 is not here: the runtime casts it on its own. float64 has no wider type to be computed in.
+-- float64 has no wider type to be computed in.
 
 local target = require("t2o.target").registry
 
@@ -9,6 +9,7 @@ local narrow = { "int32", "int64", "uint32", "uint64", "float32", "float64" }
 
 target:compute_in("ort_cpu", {
   bfloat16 = { "float32" },
+  float16 = { "float32" },
   bool = { "uint8", "int32", "int64", "float32" },
   int8 = narrow,
   uint8 = narrow,
@@ -23,3 +24,10 @@ target:leave("ort_cpu", {
   "Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
   "QLinearMatMul", "MatMulInteger", "ConvInteger", "If", "Loop", "Scan", "Constant", "SequenceConstruct", "SequenceAt",
 })
+
+target:casts_inputs("ort_cpu", { "float16" })
+
+local function accumulates(attrs) return attrs.reduction and attrs.reduction ~= "none" end
+
+target:lacks("ort_cpu", "ScatterElements", { "float16", "bfloat16" }, accumulates)
+target:lacks("ort_cpu", "ScatterND", { "float16", "bfloat16" }, accumulates)

@@ -38,7 +38,8 @@ randn, DYN = torch.randn, Dim.DYNAMIC
 def case(make=None, **facts):
     """Register a function that returns (module, inputs[, inputs of other sizes]).
 
-    dynamic=... goes to torch.export; anything else becomes a fact in case.json.
+    dynamic=... goes to torch.export, decompose=True runs its decompositions; anything else becomes a
+    fact in case.json.
     """
     def register(make):
         CASES[make.__name__] = (make, facts)
@@ -518,6 +519,28 @@ def write_into_slices():
     return module(forward), [randn(3, 5)]
 
 
+@case
+def write_into_copies():
+    def forward(self, x):
+        moved = x.permute(1, 2, 0).contiguous()  # a copy
+        moved[:, :, 0] += 1
+        moved[:, :, 1] *= 3
+        doubled = x * 2
+        same, other = doubled.to(torch.float32), doubled.to(torch.float64)
+        same[0].add_(1)
+        other[1].zero_()
+        return moved, x + 1, doubled + same, other
+
+    return module(forward), [randn(3, 4, 5)]
+
+
+@case
+def weight_norms():
+    norm = torch.nn.utils.parametrizations.weight_norm
+    return many(norm(nn.Conv1d(4, 6, 3)), norm(nn.Conv1d(4, 6, 3), dim=2), norm(nn.Conv1d(4, 6, 3), dim=None)), \
+        [randn(2, 4, 8)]
+
+
 # ------------------------------------------------------------------ reductions
 @case
 def sums_and_means():
@@ -923,6 +946,102 @@ def spectrogram():
     return module(forward, window=torch.hann_window(12)), [randn(2, 50)], [randn(2, 81)]
 
 
+# ------------------------------------------------------------------ ranks, parts, matrices
+@case
+def quantiles():
+    def forward(self, x):
+        holes = torch.where(x > 1, torch.nan, x)
+        return (torch.quantile(x, 0.3), torch.quantile(holes, self.q, dim=0, keepdim=True),
+                torch.nanquantile(holes, self.q, dim=-1),
+                [torch.nanquantile(holes, 0.4, dim=1, interpolation=i)
+                 for i in ("lower", "higher", "nearest", "midpoint")])
+    return module(forward, q=torch.tensor([0.0, 0.25, 0.9, 1.0])), [randn(4, 5)]
+
+
+@case
+def histograms():
+    def forward(self, x, w):
+        counts, edges = torch.histogram(x[:, 0], 4, weight=w, density=True)
+        grid, (rows, columns) = torch.histogramdd(x, [3, 4])
+        inside, _ = torch.histogram(x, self.edges)
+        return counts, edges, grid, rows, columns, inside
+    return module(forward, edges=torch.tensor([-1.0, -0.5, 0.5, 2.0])), [randn(12, 2), torch.rand(12)]
+
+
+@case
+def segments():
+    def forward(self, x):
+        return ([torch.segment_reduce(x, r, lengths=self.lengths, unsafe=True)
+                 for r in ("sum", "mean", "max", "min", "prod")],
+                torch.segment_reduce(x, "mean", offsets=self.offsets, initial=2.0),
+                torch.segment_reduce(x, "max", offsets=self.offsets, initial=0.5))
+    return module(forward, lengths=torch.tensor([1, 0, 3]), offsets=torch.tensor([0, 2, 2, 4])), [randn(4, 3)]
+
+
+@case
+def matrix_exponentials():
+    return module(lambda self, x: (torch.matrix_exp(x), torch.matrix_exp(x * 4),
+                                   torch.matrix_exp(x.double()))), [randn(3, 4, 4)]
+
+
+@case
+def values_of_factorisations():
+    def forward(self, x):
+        return (torch.linalg.svd(x).S, torch.linalg.eigh(x @ x.mT).eigenvalues, torch.svd(x).S,
+                torch.vander(x[0, 0], increasing=True))
+    return module(forward), [randn(2, 4, 3)]
+
+
+@case
+def similarity_to_one_vector():
+    # the length of what is spread along the dim counts all of it
+    return module(lambda self, x, y: (F.cosine_similarity(x, y, dim=1), F.cosine_similarity(y, x, dim=1))), \
+        [randn(2, 3, 4), randn(2, 1, 4)]
+
+
+@case
+def einsum_of_integers():
+    return module(lambda self, x, y: (torch.einsum("iji->j", x), torch.einsum("ij->ji", y),
+                                      torch.einsum("ij,jk->ik", y, y))), \
+        [ints(3, 2, 3).int(), ints(3, 3).int()]
+
+
+# ------------------------------------------------------------------ sizes as floats, decompositions
+@case(dynamic=({0: DYN, 1: DYN},))
+def sizes_as_floats():
+    def forward(self, x):
+        n, d = x.shape
+        return (x * (n / 2), x * d**-0.5, x * (1 - 1 / n), torch.full((2,), n * 0.5), x.clamp(max=n / 20),
+                torch.full_like(x, n / d), x.long() * (n / 2), torch.add(x, x, alpha=n / 2))
+    return module(forward), [randn(4, 6)], [randn(5, 7)]
+
+
+@case(dynamic=({0: DYN}, {0: DYN}))
+def sequences_filled_up():
+    return module(lambda self, x, y: nn.utils.rnn.pad_sequence([x, y], True, 2.0)), \
+        [randn(4, 3), randn(2, 3)], [randn(3, 3), randn(6, 3)]
+
+
+@case(decompose=True)
+def decomposed_layers():
+    def forward(self, x):
+        y = self.norm(self.conv(x)).relu()
+        z = F.interpolate(y, scale_factor=2, mode="bilinear").flatten(2).mT
+        return F.scaled_dot_product_attention(z, z, z).softmax(-1), F.gelu(self.layer_norm(z)).std(1), y[:, ::2] * 2
+    return module(forward, conv=nn.Conv2d(2, 4, 3), norm=nn.BatchNorm2d(4), layer_norm=nn.LayerNorm(4)), \
+        [randn(2, 2, 5, 5)]
+
+
+@case(decompose=True)
+def decomposed_matrices():
+    # errors are checked by calls that are chained by tokens
+    def forward(self, x, b):
+        m = x @ x.mT + torch.eye(3)
+        return (torch.linalg.inv(m), torch.linalg.solve(m, b), torch.linalg.cholesky(m), torch.linalg.det(m),
+                torch.linalg.slogdet(m)[1], torch.linalg.svdvals(x), F.bilinear(b, b, self.w))
+    return module(forward, w=randn(2, 2, 2)), [randn(2, 3, 3), randn(2, 3, 2)]
+
+
 # ------------------------------------------------------------------ from a module to files
 def scrub(program, keep_trace=False):
     """Leave out what differs from run to run, names folders of this machine or only takes room."""
@@ -941,8 +1060,9 @@ def leaves(value):
     return [v.detach() if isinstance(v, torch.Tensor) else v for v in pytree.tree_leaves(value)]
 
 
-def export(net, inputs, dynamic=None, keep_trace=False):
-    return scrub(torch.export.export(net, tuple(inputs), dynamic_shapes=dynamic), keep_trace)
+def export(net, inputs, dynamic=None, keep_trace=False, decompose=False):
+    program = torch.export.export(net, tuple(inputs), dynamic_shapes=dynamic)
+    return scrub(program.run_decompositions() if decompose else program, keep_trace)
 
 
 def evaluate(net, inputs):
@@ -957,7 +1077,7 @@ def write(name, root):
     net, inputs, *others = make()
     net.eval()
     facts = dict(facts)
-    program = export(net, inputs, facts.pop("dynamic", None))
+    program = export(net, inputs, facts.pop("dynamic", None), decompose=facts.pop("decompose", False))
     folder = root / name
     shutil.rmtree(folder, ignore_errors=True)
     targets = sorted({str(n.target) for n in program.graph.nodes if n.op == "call_function"})
