@@ -121,7 +121,8 @@ function Value:ne(other) end
 ---@field op string the operator with its namespace, without `.default`: "aten::add.Tensor"
 ---@field target string as the archive writes it: "torch.ops.aten.add.Tensor"
 ---@field name string
----@field contiguous table<integer, boolean> whether an input lies row by row, from the start of its memory; nil: not known
+---@field contiguous table<integer, boolean> whether an input lies row by row in memory, from its start; nil: not known
+---@field origin? t2o.Node of an ONNX node: the torch node that it came from
 ---@field module string? path and class of the module that made the call: "fc (torch.nn.modules.linear.Linear)"
 ---@field stack string? the user's line: "model.py:118 in forward: y = self.conv(x)"
 ---@field inputs { n: integer, [integer]: t2o.Value } the tensors of the call, in order

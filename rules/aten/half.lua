@@ -13,8 +13,7 @@ half:rounds_once("aten", [[
   _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _safe_softmax
   avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d
   _adaptive_avg_pool3d
-  upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d _upsample_bilinear2d_aa
-  _upsample_bicubic2d_aa
+  _upsample_bilinear2d_aa _upsample_bicubic2d_aa
   group_norm native_group_norm batch_norm native_batch_norm _native_batch_norm_legit
   _native_batch_norm_legit_functional _native_batch_norm_legit_no_training instance_norm rms_norm _fused_rms_norm
   binary_cross_entropy matrix_exp

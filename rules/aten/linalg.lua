@@ -551,11 +551,13 @@ aten:rule("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, "
 
 -- ---- exponential ----
 
--- The series up to the 18th power in five products (Bader, Blanes and Casas, 2019), with their factors of 1, A, A^2, A^3
+-- The series up to the 18th power in five products (Bader, Blanes and Casas, 2019), with their factors of 1, A, A^2,
+-- A^3
 -- and A^6. PyTorch computes it so: what rounding does to it is then much the same.
 local FACTORS = {
   { 0, -1.00365581030144618291e-01, -8.02924648241156932449e-03, -8.92138498045729985177e-04, 0 },
-  { 0, 3.97849749499645077844e-01, 1.36783778460411720168e+00, 4.98289622525382669416e-01, -6.37898194594723280150e-04 },
+  { 0, 3.97849749499645077844e-01, 1.36783778460411720168e+00, 4.98289622525382669416e-01,
+    -6.37898194594723280150e-04 },
   { -1.09676396052962061844e+01, 1.68015813878906206114e+00, 5.71779846478865511061e-02, -6.98210122488052056106e-03,
     3.34975017086070470649e-05 },
   { -9.04316832390810593223e-02, -6.76404519071381882256e-02, 6.75961301770459654925e-02, 2.95552570429315521194e-02,

@@ -277,7 +277,8 @@ local SEGMENT = {
 }
 
 -- An initial value counts as an element, but not in the number by which a mean is divided.
-aten:rule("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
+aten:rule("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, "
+          .. "Tensor? offsets=None, "
           .. "int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", function(g, a)
   local x, axis = a.data, util.dim(a.axis, a.data.rank)
   local reduce, neutral, join = table.unpack(SEGMENT[a.reduce] or {})

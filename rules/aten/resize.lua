@@ -5,6 +5,15 @@ local util = require("t2o.util")
 
 local function single(x) return (string.unpack("<f", string.pack("<f", x))) end
 
+-- The bfloat16 next to x: the upper half of a float32, rounded to even.
+local function brief(x)
+  local bits = string.unpack("<I4", string.pack("<f", x))
+  bits = bits + 0x7fff + (bits >> 16 & 1) & 0xffff0000
+  return (string.unpack("<f", string.pack("<I4", bits)))
+end
+
+local function itself(x) return x end
+
 -- Axes to resize: { dim, have, want, scale }; scale is the factor that was given, nil where it follows
 -- from the sizes.
 local function axes_of(x, want, scales)
@@ -88,35 +97,70 @@ local function weighted(g, x, axis, terms)
   return y
 end
 
-local function linear_terms(g, axis, dtype, align)
-  local at = g.Max(positions(g, axis, dtype, align), g.scalar(0.0, dtype))
-  local floor = g.Floor(at)
-  local t, index = at - floor, floor:to("int64")
-  return { { index = index, weight = 1.0 - t }, { index = index + g.scalar(1, "int64"), weight = t } }
+local function step_of(axis, align)
+  if align then return axis.want > 1 and (axis.have - 1) / (axis.want - 1) or 0.0 end
+  return axis.scale and 1 / axis.scale or axis.have / axis.want
+end
+
+-- The sums of the elements in each row, weighted.
+local function combined(g, x, axis, places, weights)
+  local shape = { axis.want, #places[1], table.unpack(util.fill(1, x.rank - axis.dim - 1)) }
+  local parts = g.Gather(x, g.const(places, "int64"), { axis = axis.dim })
+  return g.ReduceSum(parts * g.reshape(g.const(weights, x.dtype), shape), g.ints { axis.dim + 1 }, { keepdims = 0 })
+end
+
+-- The two ways to weigh the elements around a place, t behind the first of them: of numbers and of values. `first` is
+-- where they begin, `bounded` that no place is before the first element. `round` is what PyTorch does to weights.
+local linear_weights = { first = 0, bounded = true }
+function linear_weights.of(t, round)
+  t = round(t)
+  return { round(1.0 - t), t }
 end
 
 local CUBIC = -0.75
-
-local function cubic_terms(g, axis, dtype, align)
-  local at = positions(g, axis, dtype, align)
-  local floor = g.Floor(at)
-  local t, index = at - floor, floor:to("int64")
+local cubic_weights = { first = -1 }
+function cubic_weights.of(t, round)
   local function near(d) return ((CUBIC + 2.0) * d - (CUBIC + 3.0)) * d * d + 1.0 end
   local function far(d) return ((CUBIC * d - 5.0 * CUBIC) * d + 8.0 * CUBIC) * d - 4.0 * CUBIC end
-  local weights = { far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t) }
-  local terms = {}
-  for k, weight in ipairs(weights) do
-    terms[k] = { index = index + g.scalar(k - 2, "int64"), weight = weight }
+  return { round(far(t + 1.0)), round(near(t)), round(near(1.0 - t)), round(far(2.0 - t)) }
+end
+
+local function computed_terms(g, axis, dtype, align, weights, round)
+  local at = positions(g, axis, dtype, align)
+  if weights.bounded then at = g.Max(at, g.scalar(0.0, dtype)) end
+  local floor = g.Floor(at)
+  local index, terms = floor:to("int64"), {}
+  for k, weight in ipairs(weights.of(at - floor, round)) do
+    terms[k] = { index = index + g.scalar(weights.first + k - 1, "int64"), weight = weight }
   end
   return terms
 end
 
-local function step_by_step(g, x, axes, terms, align)
+-- The same for sizes that are known: rows of elements and of weights, one for each result. `keep` rounds to the dtype
+-- in which PyTorch computes the places.
+local function fixed_rows(axis, align, weights, keep, round)
+  local step, places, rows = keep(step_of(axis, align)), {}, {}
+  for i = 0, axis.want - 1 do
+    local at = align and keep(i * step) or keep(keep((i + 0.5) * step) - 0.5)
+    if weights.bounded then at = math.max(at, 0.0) end
+    local floor, place = math.floor(at), {}
+    local row = weights.of(at - floor, round)
+    for k = 1, #row do place[k] = math.min(math.max(floor + weights.first + k - 1, 0), axis.have - 1) end
+    places[i + 1], rows[i + 1] = place, row
+  end
+  return places, rows
+end
+
+local function step_by_step(g, x, axes, weights, align)
   local dtype, work = x.dtype, x.dtype == "float64" and "float64" or "float32"
+  local function round(w) return util.is_half(dtype) and w:to(dtype):to(work) or w end
   local y = x:to(work)
   for _, axis in ipairs(axes) do
-    if not (util.equal(axis.have, axis.want) and follows(axis)) then
-      y = weighted(g, y, axis, terms(g, axis, work, align))
+    if is_fixed(axis) then
+      local keep = work == "float64" and itself or single
+      y = combined(g, y, axis, fixed_rows(axis, align, weights, keep, dtype == "bfloat16" and brief or itself))
+    elseif not (util.equal(axis.have, axis.want) and follows(axis)) then
+      y = weighted(g, y, axis, computed_terms(g, axis, work, align, weights, round))
     end
   end
   return y:to(dtype)
@@ -184,13 +228,15 @@ end
 
 -- ---- linear and cubic ----
 
-local function smooth(mode, terms)
+-- `rounds`: PyTorch has the weights in the dtype of the tensor, which bfloat16 shows.
+local function smooth(mode, weights, rounds)
   return function(g, x, axes, align)
     if not util.is_float(x.dtype) then g.decline("%s interpolation of %s", mode, x.dtype) end
     local how = align and "align_corners" or "half_pixel"
     local attrs = { mode = mode, coordinate_transformation_mode = how,
                     cubic_coeff_a = mode == "cubic" and CUBIC or nil }
-    return RESIZABLE[x.dtype] and operator(g, x, axes, attrs, align) or step_by_step(g, x, axes, terms, align)
+    if rounds and x.dtype == "bfloat16" then return step_by_step(g, x, axes, weights, align) end
+    return RESIZABLE[x.dtype] and operator(g, x, axes, attrs, align) or step_by_step(g, x, axes, weights, align)
   end
 end
 
@@ -202,11 +248,6 @@ local function sharp_cubic(d) -- with the coefficient -0.5
   d = math.abs(d)
   if d < 1 then return (1.5 * d - 2.5) * d * d + 1.0 end
   return d < 2 and ((-0.5 * d + 2.5) * d - 4.0) * d + 2.0 or 0.0
-end
-
-local function step_of(axis, align)
-  if align then return axis.want > 1 and (axis.have - 1) / (axis.want - 1) or 0.0 end
-  return axis.scale and 1 / axis.scale or axis.have / axis.want
 end
 
 -- Which elements each result is made of, and their weights: lists of want rows, as long as the longest.
@@ -235,10 +276,7 @@ local function filter_rows(axis, align, filter, reach)
 end
 
 local function filtered(g, x, axis, align, filter, reach)
-  local places, weights = filter_rows(axis, align, filter, reach)
-  local shape = { axis.want, #places[1], table.unpack(util.fill(1, x.rank - axis.dim - 1)) }
-  local parts = g.Gather(x, g.const(places, "int64"), { axis = axis.dim })
-  return g.ReduceSum(parts * g.reshape(g.const(weights, x.dtype), shape), g.ints { axis.dim + 1 }, { keepdims = 0 })
+  return combined(g, x, axis, filter_rows(axis, align, filter, reach))
 end
 
 local function antialiased(mode, filter, reach)
@@ -314,10 +352,9 @@ for m = 1, 3 do
   register("_upsample_nearest_exact" .. m .. "d", m, nearest_kind(m, true))
 end
 
-local linear = { keeps = "linear", build = smooth("linear", linear_terms) }
-register("upsample_linear1d", 1, linear, true)
-register("upsample_bilinear2d", 2, linear, true)
-register("upsample_trilinear3d", 3, linear, true)
-register("upsample_bicubic2d", 2, { build = smooth("cubic", cubic_terms) }, true)
+for m, name in ipairs { "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d" } do
+  register(name, m, { keeps = "linear", build = smooth("linear", linear_weights, m ~= 2) }, true)
+end
+register("upsample_bicubic2d", 2, { build = smooth("cubic", cubic_weights, true) }, true)
 register("_upsample_bilinear2d_aa", 2, { keeps = "linear", build = antialiased("linear", triangle, 1) }, true)
 register("_upsample_bicubic2d_aa", 2, { keeps = "linear", build = antialiased("cubic", sharp_cubic, 2) }, true)

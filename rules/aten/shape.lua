@@ -535,7 +535,8 @@ end)
 aten:rule("_stack(Tensor[] tensors, int dim=0) -> Tensor", function(g, a) return g.aten.stack(a.tensors, a.dim) end)
 
 -- Tensors that differ in their first size, filled up to the longest.
-aten:rule("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
+aten:rule("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., "
+          .. "str padding_side=\"right\") "
           .. "-> Tensor", function(g, a)
   local longest, rows = 0, {}
   for _, x in ipairs(a.sequences) do longest = util.max(longest, x:size(0)) end

@@ -393,7 +393,9 @@ local function histogramdd(g, a)
   return histogram(g, x, edges, a.weight, a.density), edges
 end
 
-for overload, bins in pairs { [""] = "int[] bins", [".int_bins"] = "int bins", [".TensorList_bins"] = "Tensor[] bins" } do
+for overload, bins in pairs {
+  [""] = "int[] bins", [".int_bins"] = "int bins", [".TensorList_bins"] = "Tensor[] bins",
+} do
   aten:rule("histogramdd" .. overload .. "(Tensor self, " .. bins .. ", float[]? range=None, " .. OPTIONS
             .. "(Tensor hist, Tensor[] bin_edges)", histogramdd)
 end
@@ -409,7 +411,8 @@ end)
 
 local function counts_only(g, a) return (histogramdd(g, a)) end
 
-aten:rule("_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, " .. OPTIONS .. "Tensor", counts_only)
+aten:rule("_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, " .. OPTIONS .. "Tensor",
+          counts_only)
 aten:rule("_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, " .. OPTIONS .. "Tensor", counts_only)
 aten:rule("_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, " .. OPTIONS .. "Tensor[]",
           function(g, a) return (select(2, histogramdd(g, a))) end)

@@ -46,15 +46,15 @@ local INTERPOLATION = { [0] = "linear", "nearest", "cubic" }
 local PADDING = { [0] = "zeros", "border", "reflection" }
 
 -- Volumes, before ONNX samples them itself. Where grid points to along an axis of this size, in elements.
-local function coordinate(g, grid, k, size, a)
+local function coordinate(g, grid, k, size, padding, align)
   local u = g.Squeeze(g.Slice(grid, g.ints { k }, g.ints { k + 1 }, g.ints { 4 }), g.ints { 4 })
   local s, last = g.scalar(size, u.dtype), g.scalar(size - 1, u.dtype)
-  u = a.align_corners and (u + 1.0) * 0.5 * last or ((u + 1.0) * s - 1.0) * 0.5
-  if a.padding_mode == 0 then return u end
-  if a.padding_mode == 2 then
+  u = align and (u + 1.0) * 0.5 * last or ((u + 1.0) * s - 1.0) * 0.5
+  if padding == 0 then return u end
+  if padding == 2 then
     -- there and back again: what is left of two spans, mirrored in their middle
-    local low = a.align_corners and 0.0 or -0.5
-    local span = g.Max(a.align_corners and last or s, g.scalar(1.0, u.dtype))
+    local low = align and 0.0 or -0.5
+    local span = g.Max(align and last or s, g.scalar(1.0, u.dtype))
     local away = g.Mod(g.Abs(u - low), span * 2.0, { fmod = 1 })
     u = g.Min(away, span * 2.0 - away) + low
   end
@@ -62,8 +62,8 @@ local function coordinate(g, grid, k, size, a)
 end
 
 -- The one or two elements next to a coordinate: { index, weight }, the weight nil for the only one.
-local function neighbours(g, u, a)
-  if a.interpolation_mode == 1 then return { { g.Round(u) } } end
+local function neighbours(g, u, mode)
+  if mode == 1 then return { { g.Round(u) } } end
   local low = g.Floor(u)
   local t = u - low
   return { { low, 1.0 - t }, { low + 1.0, t } }
@@ -84,10 +84,9 @@ local function each_corner(g, around, sizes, use, i, flat, weight, inside)
   end
 end
 
-local function sample_volume(g, a)
-  local x, grid = a.input, a.grid
+local function sample_volume(g, x, grid, mode, padding, align)
   local n, c, sizes, around = x:size(0), x:size(1), { table.unpack(x.shape, 3) }, {}
-  for i = 1, 3 do around[i] = neighbours(g, coordinate(g, grid, 3 - i, sizes[i], a), a) end
+  for i = 1, 3 do around[i] = neighbours(g, coordinate(g, grid, 3 - i, sizes[i], padding, align), mode) end
   local points = util.product(grid.shape, 2, 4)
   local volume, sum = g.reshape(x, { n, c, util.product(sizes) }), nil
   local function row(v) return g.reshape(v, { n, 1, points }) end
@@ -100,11 +99,50 @@ local function sample_volume(g, a)
   return g.reshape(sum, { n, c, grid:size(1), grid:size(2), grid:size(3) })
 end
 
+-- Half the sizes of the axes that the grid's last dim speaks of, the last axis first; as PyTorch has them in 16 bits.
+local function half_sizes(g, a)
+  local x, less, list, dtype = a.input, a.align_corners and 1 or 0, {}, a.grid.dtype
+  for i = x.rank, 3, -1 do list[#list + 1] = x:size(i - 1) - less end
+  if not util.all_static(list) then return (g.ints(list):to("float32") * 0.5):to(dtype):to("float32") end
+  for i, size in ipairs(list) do list[i] = size / 2 end
+  return g.const(list, dtype):to("float32")
+end
+
+-- Coordinates mirrored at both ends of their axes, each step rounded.
+local function mirrored(g, u, scale, a, round)
+  local low, span = a.align_corners and 0.0 or -0.5, g.Max(scale * 4.0, g.scalar(1.0, scale))
+  local away = g.Abs(round(u - low))
+  local rest = round(away - round(g.Floor(round(away / span)) * span))
+  u = round(g.Min(rest, round(span - rest)) + low)
+  return g.Min(g.Max(u, g.scalar(0.0, u)), a.align_corners and scale * 2.0 or scale * 2.0 - 1.0)
+end
+
+-- A grid of 16-bit floats as float32. PyTorch rounds on the way to the coordinates, by up to an element: these steps
+-- are done, and undone without rounding.
+local function rounded_grid(g, a, reflect)
+  local scale = half_sizes(g, a)
+  local function round(v) return v:to(a.grid.dtype):to("float32") end
+  local u = round(round(a.grid:to("float32") + 1.0) * scale)
+  if not a.align_corners then u = round(u - 0.5) end
+  if reflect then u = mirrored(g, u, scale, a, round) end
+  if a.interpolation_mode == 1 then u = g.Round(u) end
+  if not a.align_corners then return (u + 0.5) / scale - 1.0 end
+  return u / g.Max(scale, g.scalar(0.5, scale)) - 1.0
+end
+
 local function grid_sampler(g, a)
-  if a.input.rank == 5 and a.interpolation_mode == 2 then g.decline("cubic sampling of volumes") end
-  if a.input.rank == 5 and g.opset < 20 then return sample_volume(g, a) end
-  return g.GridSample(a.input, a.grid, { mode = INTERPOLATION[a.interpolation_mode],
-                                         padding_mode = PADDING[a.padding_mode], align_corners = a.align_corners })
+  local x, grid, padding = a.input, a.grid, a.padding_mode
+  if x.rank == 5 and a.interpolation_mode == 2 then g.decline("cubic sampling of volumes") end
+  if util.is_half(grid.dtype) then
+    local reflect = padding == 2 and a.interpolation_mode ~= 2
+    x, grid, padding = x:to("float32"), rounded_grid(g, a, reflect), reflect and 1 or padding
+  end
+  if x.rank == 5 and g.opset < 20 then
+    return sample_volume(g, x, grid, a.interpolation_mode, padding, a.align_corners):to(a.input.dtype)
+  end
+  local y = g.GridSample(x, grid, { mode = INTERPOLATION[a.interpolation_mode], padding_mode = PADDING[padding],
+                                    align_corners = a.align_corners })
+  return y:to(a.input.dtype)
 end
 
 for _, name in ipairs { "grid_sampler", "grid_sampler_2d", "grid_sampler_3d" } do

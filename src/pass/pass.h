@@ -19,9 +19,8 @@ typedef struct t2o_view_oracle {
 bool t2o_pass_inline(t2o_graph *g);
 
 /* Torch: in-place ops become pure ones whose result takes the tensor's place from there on, also where it is seen
- * through views. Inputs and state that are written become outputs
- * behind the program's own (T2O_SPEC_..._MUTATION). False after E0304: a write through what may or may not be a view, or
- * into an operand of a body. */
+ * through views. Inputs and state that are written become outputs behind the program's own (T2O_SPEC_..._MUTATION).
+ * False after E0304: a write through what may or may not be a view, or into an operand of a body. */
 bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views);
 
 /* ONNX: removes nodes and constants that no output needs. */

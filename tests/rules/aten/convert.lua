@@ -2,8 +2,10 @@
 
 return {
   namespace = "aten",
-  { "_to_copy", { self = "i64[]", dtype = "bool" }, "bool[]",
-    want = "Cast(self, to=bool)" },
+  { "_to_copy", { self = "f32[]", dtype = "int8" }, "i8[]",
+    want = "Cast(self, to=int8)" },
+  { "_to_copy", { self = "i64[5, 5, 5, 5]", dtype = "float64", non_blocking = true }, "f64[5, 5, 5, 5]",
+    want = "Cast(self, to=float64)" },
   { "to.device", { self = "f32[4]", dtype = "int64" }, "i64[4]",
     fails = "E0602" },
   { "to.device", { self = "i64[5, 5, 5, 5]", dtype = "float64", non_blocking = true, copy = true }, "f64[5, 5, 5, 5]",

@@ -2,8 +2,8 @@
 
 return {
   namespace = "aten",
-  { "constant_pad_nd", { self = "f32[1, 3, 3]", pad = { 2, 2 } }, "f32[1, 3, 7]",
-    want = "Pad(self, {0, 0, 2, 0, 0, 2}, 0)" },
+  { "constant_pad_nd", { self = "f32[1, 2, 3]", pad = { 0, 2 } }, "f32[1, 2, 5]",
+    want = "Pad(self, {0, 0, 0, 0, 0, 2}, 0)" },
   { "constant_pad_nd", { self = "i64[1, 3, 3]", pad = { 1, 2 }, value = 1 }, "i64[1, 3, 6]",
     want = "Pad(self, {0, 0, 1, 0, 0, 2}, 1)" },
   { "pad", { self = "f32[8, 8]", pad = { 0, 1 } }, "f32[8, 9]",

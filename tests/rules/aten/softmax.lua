@@ -2,8 +2,10 @@
 
 return {
   namespace = "aten",
-  { "_log_softmax", { self = "f32[4]", dim = 0, half_to_float = false }, "f32[4]",
-    want = "LogSoftmax(self, axis=0)" },
+  { "_log_softmax", { self = "f32[]", dim = 0, half_to_float = false }, "f32[]",
+    want = "Reshape(LogSoftmax(Reshape(self, {1}), axis=0), {})" },
+  { "_log_softmax", { self = "f64[]", dim = 0, half_to_float = false }, "f64[]",
+    want = "Reshape(LogSoftmax(Reshape(self, {1}), axis=0), {})" },
   { "_safe_softmax", { self = "f32[10]", dim = 0 }, "f32[10]",
     want = "Where(Equal(ReduceMax(self, {0}), -inf), 0, Softmax(self, axis=0))" },
   { "_softmax", { self = "f32[]", dim = 0, half_to_float = false }, "f32[]",
