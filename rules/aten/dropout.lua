@@ -15,8 +15,10 @@ end
 
 -- A missing `train` means training.
 aten:rule("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", function(g, a)
-  if a.train ~= false and a.p ~= 0 then g.decline(RANDOM) end
-  return g.Identity(a.input), g.full(a.input.shape, true, "bool")
+  local all = a.train == false or a.p == 0
+  if not all and a.p ~= 1 then g.decline(RANDOM) end
+  local y = all and g.Identity(a.input) or g.Mul(a.input, g.scalar(0, a.input.dtype))
+  return y, g.full(a.input.shape, all, "bool")
 end)
 
 aten:rule("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) "

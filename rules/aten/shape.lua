@@ -647,13 +647,36 @@ family({
     return permute(g, windows, (util.to_last(x.rank + 1, dim + 1)))
   end)
 
+-- Whether a view shows all of x in its order, as a reshape does; the stride of a dim of size 1 says nothing.
+local function is_reshape(a)
+  local next_stride = 1
+  for i = #a.size, 1, -1 do
+    if not util.equal(a.size[i], 1) then
+      if not util.equal(a.stride[i], next_stride) then return false end
+      next_stride = next_stride * a.size[i]
+    end
+  end
+  return util.equal(next_stride, util.product(a.self.shape)) and util.equal(a.storage_offset or 0, 0)
+end
+
+local function symbolic_places(g, a)
+  local places, last = g.scalar(a.storage_offset or 0, "int64"), a.storage_offset or 0
+  for i, size in ipairs(a.size) do
+    places = g.Add(unsqueeze(g, places, i - 1), steps(g, size, a.stride[i]))
+    last = last + (size - 1) * a.stride[i]
+  end
+  local order = util.compare(last, util.product(a.self.shape))
+  if order ~= -1 then g.decline("a view that may reach beyond the elements of its base") end
+  return g.reshape(places, { util.product(a.size) })
+end
+
 -- Where in the storage of x the elements of a strided view lie. That is known of a tensor which fills its storage in
 -- order from the beginning.
 local function strided_places(g, a, n)
   local x, list = a.self, { a.storage_offset or 0 }
   if not (n.contiguous and n.contiguous[1]) then return g.decline("strides over a storage that is not known") end
   if not (util.all_static(x.shape) and util.all_static(a.size) and util.all_static(a.stride)) then
-    return g.decline("strides over symbolic sizes")
+    return symbolic_places(g, a)
   end
   for i, size in ipairs(a.size) do
     local longer = {}
@@ -673,6 +696,7 @@ family({
   "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
   "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
 }, function(g, a, n)
+  if n.contiguous and n.contiguous[1] and is_reshape(a) then return g.reshape(a.self, a.size) end
   local places = strided_places(g, a, n)
   return g.reshape(g.Gather(g.reshape(a.self, { util.product(a.self.shape) }), places), a.size)
 end)

@@ -472,14 +472,18 @@ aten:rule("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", fun
   return mantissa:to(a.self.dtype), g.Where(plain, e, g.scalar(0, e)):to("int32")
 end)
 
--- The next float32 is found in float64: half a step further, rounded.
+-- Digits behind the first, and the least exponent.
+local FORMATS = { float32 = { 23, -126 }, float16 = { 10, -14 }, bfloat16 = { 7, -126 } }
+
+-- The next number is found in float64: a step further.
 aten:rule("nextafter(Tensor self, Tensor other) -> Tensor", function(g, a)
   local x, y, dtype = util.promote(a.self, a.other)
-  if dtype ~= "float32" then g.decline("the next number of %s", dtype) end
+  if not FORMATS[dtype] then g.decline("the next number of %s", dtype) end
+  local digits, least = table.unpack(FORMATS[dtype])
   local wide, zero = x:to("float64"), g.scalar(0, x)
   local size = g.Abs(wide)
-  local smallest = g.scalar(2.0 ^ -149, "float64")
-  local limit = g.scalar(2.0 ^ -126, "float64")
+  local smallest = g.scalar(2.0 ^ (least - digits), "float64")
+  local limit = g.scalar(2.0 ^ least, "float64")
   local e = g.Floor(g.Div(g.Log(g.Max(size, limit)), g.scalar(math.log(2), "float64")))
   local power = g.Pow(g.scalar(2, "float64"), e)
   -- the logarithm may be off by one next to a power of 2
@@ -489,11 +493,11 @@ aten:rule("nextafter(Tensor self, Tensor other) -> Tensor", function(g, a)
   local away = g.Equal(up, g.GreaterOrEqual(x, zero))
   -- towards 0 a power of 2 has a step of half the size
   local shrink = g.And(g.And(g.Not(away), g.Equal(size, power)), g.Greater(size, limit))
-  local step = power * 2.0 ^ -23
+  local step = power * 2.0 ^ -digits
   step = g.Max(g.Where(shrink, step * 0.5, step), smallest)
-  local moved = g.Where(up, g.Add(wide, step), g.Sub(wide, step)):to("float32")
+  local moved = g.Where(up, g.Add(wide, step), g.Sub(wide, step)):to(dtype)
   -- an infinity comes back to the largest number
-  local largest = g.scalar(select(2, types.limits("float32")), x)
+  local largest = g.scalar(select(2, types.limits(dtype)), x)
   moved = g.Where(g.IsInf(x), g.Where(up, g.Neg(largest), largest), moved)
   local result = g.Where(g.Equal(x, y), y, moved)
   return g.Where(g.Or(g.IsNaN(x), g.IsNaN(y)), g.Add(x, y), result)

@@ -1032,6 +1032,14 @@ def decomposed_layers():
         [randn(2, 2, 5, 5)]
 
 
+@case(decompose=True, dynamic=({0: DYN},))
+def decomposed_pool():
+    # the mean's strides are set to those of channels_last, for a number of images that is not known
+    net = nn.AdaptiveAvgPool2d(1)
+    return module(lambda self, x: (net(x).flatten(1), torch.as_strided(x, (x.shape[0], 2, 2), (18, 3, 1), 1))), \
+        [randn(3, 2, 3, 3)], [randn(5, 2, 3, 3)]
+
+
 @case(decompose=True)
 def decomposed_matrices():
     # errors are checked by calls that are chained by tokens
