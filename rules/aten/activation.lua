@@ -92,7 +92,8 @@ end)
 
 aten:rule("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", function(g, a)
   local x = a.self
-  return g.Where(g.LessOrEqual(x, g.scalar(a.threshold, x.dtype)), g.scalar(a.value, x.dtype), x)
+  local v = util.is_half(x.dtype) and x:to("float32") or x -- the threshold is not rounded to 16 bits
+  return g.Where(g.LessOrEqual(v, g.scalar(a.threshold, v.dtype)), g.scalar(a.value, x.dtype), x)
 end)
 
 -- ONNX Shrink would make 0 of NaN.
@@ -174,11 +175,11 @@ aten:rule("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", function(g
   return g.Gelu(a.self, { approximate = a.approximate })
 end)
 
--- The tanh form in float64: sqrt(2 / pi) and the cube's factor at that precision.
-aten:rule("gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
-  { when = function(a) return is_double(a) and a.approximate == "tanh" end },
+-- In float64, with sqrt(2 / pi) and the cube's factor at that precision.
+aten:rule("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", double,
   function(g, a)
     local x = a.self
+    if a.approximate == "none" then return x * 0.5 * (g.aten.erf(x * math.sqrt(0.5)) + 1.0) end
     local inner = (x + x * x * x * 0.044715) * 0.79788456080286535588
     return x * 0.5 * (g.Tanh(inner) + 1.0)
   end)

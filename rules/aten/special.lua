@@ -151,8 +151,10 @@ local function turn(g, x) return g.Sub(x, g.Round(x)) * math.pi end
 local function lgamma(g, x)
   local low = g.Less(x, g.scalar(0.5, x))
   local y = lgamma_positive(g, g.Where(low, g.Sub(g.scalar(1, x), x), x))
+  -- of large numbers y is infinite as the mirror is: all of them are poles
+  local finite = g.Min(y, g.scalar(select(2, types.limits(x.dtype)), x))
   local mirror = g.Log(g.Div(g.scalar(math.pi, x), g.Abs(g.Sin(turn(g, x)))))
-  return g.Where(g.IsInf(x), g.Abs(x), g.Where(low, g.Sub(mirror, y), y))
+  return g.Where(g.IsInf(x), g.Abs(x), g.Where(low, g.Sub(mirror, finite), y))
 end
 
 each({ "lgamma", "special_gammaln" }, lgamma)

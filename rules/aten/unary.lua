@@ -131,7 +131,8 @@ function DOUBLE.Acosh(g, x)
   local t = g.Sub(x, one)
   local root = g.Sqrt(g.Add(g.Add(t, t), g.Mul(t, t)))
   local far = g.Add(g.Log(x), g.scalar(math.log(2), x))
-  return g.Where(g.Greater(x, g.scalar(1e8, x)), far, log1p(g, g.Add(t, root)))
+  local y = g.Where(g.Greater(x, g.scalar(1e8, x)), far, log1p(g, g.Add(t, root)))
+  return g.Where(g.Less(x, one), g.scalar(0 / 0, x), y)
 end
 
 function DOUBLE.Atanh(g, x)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import torch
+import torch.ao.quantization.fx._decomposed  # noqa: F401  (quantized_decomposed)
 import tvshim  # noqa: F401  (torchvision's operators)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
