@@ -17,7 +17,7 @@ half:rounds_once("aten", [[
   _upsample_bilinear2d_aa _upsample_bicubic2d_aa
   group_norm native_group_norm batch_norm native_batch_norm _native_batch_norm_legit
   _native_batch_norm_legit_functional _native_batch_norm_legit_no_training instance_norm rms_norm _fused_rms_norm
-  binary_cross_entropy matrix_exp
+  binary_cross_entropy
 ]])
 
 half:accumulates("aten", [[

@@ -581,6 +581,9 @@ end
 
 -- The series of m / 2^s, short enough for it to hold, squared s times; each matrix has its s.
 local function matrix_exp(g, a)
+  if a.self.dtype ~= "float32" and a.self.dtype ~= "float64" then
+    g.decline("the exponential of a matrix in %s: where it overflows depends on every rounding", a.self.dtype)
+  end
   local m = a.self
   local zero, longest = g.scalar(0, m.dtype), m.dtype == "float64" and 1.090863719290036 or 3.010066362817634
   local sums = g.ReduceSum(g.Abs(m), g.ints { -2 }, { keepdims = 1 })
