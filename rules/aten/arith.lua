@@ -299,3 +299,12 @@ end)
 aten:rule("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", function(g, a)
   return clamp_tensors(g, a.self, nil, a.max)
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "_add_relu.Scalar" "_add_relu.Tensor" "add.Scalar" "add.Tensor" "clamp.Tensor" "clip.Tensor"
+-- "div.Scalar" "div.Scalar_mode" "div.Tensor" "div.Tensor_mode" "divide.Scalar" "divide.Scalar_mode"
+-- "divide.Tensor" "divide.Tensor_mode" "floor_divide.Scalar" "fmax" "fmin" "fmod.Scalar" "fmod.Tensor"
+-- "max.other" "maximum" "min.other" "minimum" "mul.Scalar" "mul.Tensor" "multiply.Scalar"
+-- "multiply.Tensor" "remainder.Scalar" "remainder.Scalar_Tensor" "remainder.Tensor" "rsub.Scalar"
+-- "rsub.Tensor" "sub.Scalar" "sub.Tensor" "subtract.Scalar" "subtract.Tensor" "true_divide.Scalar"
+-- "true_divide.Tensor"

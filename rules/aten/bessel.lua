@@ -251,3 +251,8 @@ each({ "special_airy_ai" }, function(g, x)
   -- at infinity PyTorch has no value
   return g.Where(g.IsInf(x), g.scalar(0 / 0, x), y)
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "special_bessel_j0" "special_bessel_j1" "special_bessel_y0" "special_bessel_y1"
+-- "special_modified_bessel_k0" "special_modified_bessel_k1" "special_scaled_modified_bessel_k0"
+-- "special_scaled_modified_bessel_k1"

@@ -136,3 +136,16 @@ for name, fn in pairs { left = shift_left, right = shift_right } do
   aten:rule("bitwise_" .. name .. "_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", fn)
   aten:rule("bitwise_" .. name .. "_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", fn)
 end
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "__and__.Scalar" "__and__.Tensor" "__lshift__.Scalar" "__lshift__.Tensor" "__or__.Scalar"
+-- "__or__.Tensor" "__rshift__.Scalar" "__rshift__.Tensor" "__xor__.Scalar" "__xor__.Tensor"
+-- "bitwise_and.Scalar" "bitwise_and.Scalar_Tensor" "bitwise_and.Tensor"
+-- "bitwise_left_shift.Scalar_Tensor" "bitwise_left_shift.Tensor" "bitwise_left_shift.Tensor_Scalar"
+-- "bitwise_or.Scalar" "bitwise_or.Scalar_Tensor" "bitwise_or.Tensor"
+-- "bitwise_right_shift.Scalar_Tensor" "bitwise_right_shift.Tensor" "bitwise_right_shift.Tensor_Scalar"
+-- "bitwise_xor.Scalar" "bitwise_xor.Scalar_Tensor" "bitwise_xor.Tensor" "eq.Scalar" "eq.Tensor"
+-- "ge.Scalar" "ge.Tensor" "greater.Scalar" "greater.Tensor" "greater_equal.Scalar"
+-- "greater_equal.Tensor" "gt.Scalar" "gt.Tensor" "le.Scalar" "le.Tensor" "less.Scalar" "less.Tensor"
+-- "less_equal.Scalar" "less_equal.Tensor" "logical_and" "logical_or" "logical_xor" "lt.Scalar"
+-- "lt.Tensor" "ne.Scalar" "ne.Tensor" "not_equal.Scalar" "not_equal.Tensor"

@@ -173,3 +173,7 @@ aten:rule("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tenso
   local w = g.Transpose(a.weight, { perm = { 2, 1, 0 } })
   return g.Transpose(g.Conv(x, w, a.bias, { pads = { a.pad, a.pad } }), { perm = { 2, 0, 1 } })
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "conv1d" "conv1d.padding" "conv2d" "conv2d.padding" "conv3d" "conv3d.padding" "conv_transpose1d"
+-- "conv_transpose2d.input" "conv_transpose3d.input"

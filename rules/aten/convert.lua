@@ -30,3 +30,7 @@ for name, dtype in pairs {
     return a.self:to(dtype)
   end)
 end
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "_cast_Byte" "_cast_Char" "_cast_Double" "_cast_Float" "_cast_Half" "_cast_Int" "_cast_Long"
+-- "_cast_Short"

@@ -237,3 +237,8 @@ for overload, arguments in pairs {
 } do
   aten:rule("gradient." .. overload .. "(Tensor self, *, " .. arguments .. ", int edge_order=1) -> Tensor[]", gradient)
 end
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "cumulative_trapezoid.dx" "cumulative_trapezoid.x" "gradient.array" "gradient.scalararray"
+-- "gradient.scalarint" "gradient.scalarrayarray" "gradient.scalarrayint" "gradient.tensorarray"
+-- "gradient.tensorarrayint" "trapezoid.dx" "trapezoid.x" "trapz.dx" "trapz.x"

@@ -216,3 +216,8 @@ aten:rule("eye(SymInt n" .. OPTIONS .. ") -> Tensor", function(g, a) return eye(
 aten:rule("eye.m(SymInt n, SymInt m" .. OPTIONS .. ") -> Tensor", function(g, a)
   return eye(g, a.n, a.m, a.dtype or "float32")
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "empty_like" "linspace.Scalar_Tensor" "linspace.Tensor_Scalar" "linspace.Tensor_Tensor"
+-- "logspace.Scalar_Tensor" "logspace.Tensor_Scalar" "logspace.Tensor_Tensor" "new_empty" "new_ones"
+-- "new_zeros" "ones" "ones_like" "zeros" "zeros_like"

@@ -310,3 +310,6 @@ aten:rule("_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?
     local values = where(g, a.mask, a.values, g.scalar(0, a.values.dtype))
     return index_put(g, a.self, within_bounds(g, a.self, a.indices), values, true)
   end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "where.Scalar" "where.ScalarOther" "where.ScalarSelf" "where.self"

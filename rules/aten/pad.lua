@@ -105,3 +105,7 @@ for m = 1, 3 do
       function(g, a) return fn(g, a.self, a.padding) end)
   end
 end
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "reflection_pad1d" "reflection_pad2d" "reflection_pad3d" "replication_pad1d" "replication_pad2d"
+-- "replication_pad3d"

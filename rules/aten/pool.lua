@@ -390,3 +390,10 @@ aten:rule("max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int
     local x = a.self
     return scatter_planes(g, a.grad_output, a.indices, { x:size(-2), x:size(-1) }, true)
   end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "_adaptive_avg_pool2d" "_adaptive_avg_pool3d" "adaptive_avg_pool1d" "adaptive_avg_pool2d"
+-- "adaptive_avg_pool3d" "adaptive_max_pool1d" "adaptive_max_pool2d" "adaptive_max_pool3d" "avg_pool1d"
+-- "avg_pool2d" "avg_pool3d" "fractional_max_pool2d" "fractional_max_pool3d" "max_pool1d"
+-- "max_pool1d_with_indices" "max_pool2d" "max_pool2d_with_indices" "max_pool3d"
+-- "max_pool3d_with_indices"

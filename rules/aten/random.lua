@@ -145,3 +145,6 @@ aten:rule("multinomial(Tensor self, SymInt num_samples, bool replacement=False, 
   local one = g.Multinomial(g.Unsqueeze(logs, g.ints { 0 }), attrs)
   return g.Squeeze(one, g.ints { 0 })
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "rand" "rand_like" "randn" "randn_like"

@@ -352,3 +352,8 @@ aten:rule("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mo
   if count == 0 then x = g.zeros(n.outputs[1].shape, "int64") end
   return g.reshape(x, n.outputs[1].shape):to("uint64")
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "all" "all.dim" "all.dims" "any" "any.dim" "any.dims" "argmax" "argmin" "max" "max.dim" "min"
+-- "min.dim" "std" "std.correction" "std.dim" "std_mean" "std_mean.correction" "std_mean.dim" "var"
+-- "var.correction" "var.dim" "var_mean" "var_mean.correction" "var_mean.dim"

@@ -358,3 +358,11 @@ end
 register("upsample_bicubic2d", 2, { build = smooth("cubic", cubic_weights, true) }, true)
 register("_upsample_bilinear2d_aa", 2, { keeps = "linear", build = antialiased("linear", triangle, 1) }, true)
 register("_upsample_bicubic2d_aa", 2, { keeps = "linear", build = antialiased("cubic", sharp_cubic, 2) }, true)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "_upsample_bicubic2d_aa.vec" "_upsample_bilinear2d_aa.vec" "_upsample_nearest_exact1d"
+-- "_upsample_nearest_exact1d.vec" "_upsample_nearest_exact2d" "_upsample_nearest_exact2d.vec"
+-- "_upsample_nearest_exact3d" "_upsample_nearest_exact3d.vec" "upsample_bicubic2d.vec"
+-- "upsample_bilinear2d.vec" "upsample_linear1d.vec" "upsample_nearest1d" "upsample_nearest1d.vec"
+-- "upsample_nearest2d" "upsample_nearest2d.vec" "upsample_nearest3d" "upsample_nearest3d.vec"
+-- "upsample_trilinear3d.vec"

@@ -220,3 +220,7 @@ for name in pairs(KINDS) do
             .. "float dropout, bool train, bool bidirectional, bool batch_first) -> " .. result,
     function(g, a) return run(g, a, name) end)
 end
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "gru.input" "gru_cell" "lstm.input" "lstm_cell" "rnn_relu.input" "rnn_relu_cell" "rnn_tanh.input"
+-- "rnn_tanh_cell"

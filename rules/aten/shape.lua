@@ -909,3 +909,8 @@ family({
   types.mark_wrapped(y)
   return y
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "atleast_1d" "atleast_1d.Sequence" "atleast_2d" "atleast_2d.Sequence" "atleast_3d"
+-- "atleast_3d.Sequence" "dsplit.array" "dsplit.int" "hsplit.array" "hsplit.int" "tril_indices"
+-- "triu_indices" "vsplit.array" "vsplit.int"

@@ -50,3 +50,6 @@ aten:rule("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim
           .. "-> Tensor", function(g, a)
   return (a.grad_output - g.Exp(a.output) * summed(g, a.grad_output, a.dim)):to(a.input_dtype)
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "_log_softmax" "_softmax" "log_softmax.int" "softmax.int"

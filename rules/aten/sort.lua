@@ -416,3 +416,8 @@ aten:rule("_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=
 aten:rule("_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, " .. OPTIONS .. "Tensor", counts_only)
 aten:rule("_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, " .. OPTIONS .. "Tensor[]",
           function(g, a) return (select(2, histogramdd(g, a))) end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "bucketize.Scalar" "bucketize.Tensor" "histogramdd.TensorList_bins" "histogramdd.int_bins"
+-- "isin.Scalar_Tensor" "isin.Tensor_Scalar" "isin.Tensor_Tensor" "median" "median.dim" "nanmedian"
+-- "nanmedian.dim" "nanquantile.scalar" "quantile.scalar" "searchsorted.Scalar" "searchsorted.Tensor"

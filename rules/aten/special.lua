@@ -504,3 +504,7 @@ aten:rule("nextafter(Tensor self, Tensor other) -> Tensor", function(g, a)
   local result = g.Where(g.Equal(x, y), y, moved)
   return g.Where(g.Or(g.IsNaN(x), g.IsNaN(y)), g.Add(x, y), result)
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "special_xlog1py" "special_xlog1py.other_scalar" "special_xlog1py.self_scalar" "special_xlogy"
+-- "special_xlogy.other_scalar" "special_xlogy.self_scalar"

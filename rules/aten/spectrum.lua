@@ -343,3 +343,7 @@ rule("istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, 
     local y = g.Squeeze(g.Div(kept(sum), kept(weight)), g.ints { 1 })
     return flat and g.Squeeze(y, g.ints { 0 }) or y
   end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "fft_fft2" "fft_fftn" "fft_hfft2" "fft_hfftn" "fft_ifft2" "fft_ifftn" "fft_ihfft2" "fft_ihfftn"
+-- "fft_irfft2" "fft_irfftn" "fft_rfft2" "fft_rfftn" "stft.center"

@@ -57,3 +57,8 @@ aten:rule("hamming_window.periodic_alpha_beta(int window_length, bool periodic, 
           window(hamming))
 aten:rule("kaiser_window.beta(int window_length, bool periodic, "
           .. "float beta" .. FACTORY, window(kaiser))
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "bartlett_window" "bartlett_window.periodic" "blackman_window" "blackman_window.periodic"
+-- "hamming_window" "hamming_window.periodic" "hann_window" "hann_window.periodic" "kaiser_window"
+-- "kaiser_window.periodic"

@@ -61,3 +61,8 @@ for _, signature in ipairs {
     return a.dtype and x:to(a.dtype) or g.aten.positive(x)
   end)
 end
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "add" "bessel_i0" "bessel_i0e" "bessel_i1" "bessel_i1e" "bessel_j0" "bessel_j1" "bitwise_and"
+-- "bitwise_or" "bitwise_xor" "eq" "erf_inv" "erfcx" "fmod" "ge" "gt" "le" "lt" "mul" "ndtri" "ne"
+-- "pow" "remainder" "shift_left" "shift_right_arithmetic" "spherical_bessel_j0" "sub" "zeta"

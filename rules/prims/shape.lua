@@ -97,3 +97,6 @@ end)
 prims:rule("scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", function(g, a)
   return a.dtype and g.scalar(a.s, a.dtype) or g.scalar(a.s)
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "amax" "amin" "prod" "sum"

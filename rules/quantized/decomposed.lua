@@ -66,3 +66,6 @@ quantized:rule("dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero
                .. "int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", function(g, a, n)
   return dequantize(g, a, n, channel_parameters(g, a, a.input.dtype))
 end)
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "dequantize_per_tensor.tensor" "quantize_per_tensor.tensor"

@@ -27,3 +27,6 @@ operator:rule("neg(Scalar a) -> Scalar", float(function(g, x) return g.Neg(x) en
 torch:rule("sym_float(Scalar a) -> Scalar", float(function(_, x) return x end))
 torch:rule("sym_max(Scalar a, Scalar b) -> Scalar", float(function(g, x, y) return g.Max(x, y) end))
 torch:rule("sym_min(Scalar a, Scalar b) -> Scalar", float(function(g, x, y) return g.Min(x, y) end))
+
+-- Names that are put together above, for the index of rules (tools/name_hints.py):
+-- "add" "mul" "pow" "sub" "truediv"
