@@ -271,9 +271,17 @@ local safe = {
   _VERSION = _VERSION,
 }
 
--- The engine's own functions are for the library: they trust what they are given.
+-- The engine's own functions that check what they are given; the library alone has the others.
+local public_core = {}
+for _, name in ipairs {
+  "compare", "content", "context", "decline", "dim_call", "elements", "field", "fresh", "is_dim", "is_value",
+  "set_content", "set_shape", "symbol",
+} do
+  public_core[name] = core[name]
+end
+
 local function user_require(name)
-  if name == "t2o.core" then error("t2o.core is not for rules; t2o.util, t2o.types and t2o.infer are", 2) end
+  if name == "t2o.core" then return public_core end
   return require(name)
 end
 

@@ -367,3 +367,12 @@ def test_runs_from_anywhere(t2o, tmp_path, out):
     done = t2o("convert", "my model.pt2", "-o", "out/model.onnx", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert out.exists()
+
+
+def test_dumped_rules_convert(t2o, tmp_path, out):
+    """The built-in rules work as a layer of a user's own."""
+    folder = tmp_path / "rules"
+    assert t2o("rules", "dump", folder).returncode == 0
+    assert (folder / "aten" / "conv.lua").exists()
+    done = t2o("convert", CASES / "conv2d" / "model.pt2", "-o", out, "-r", folder)
+    assert done.returncode == 0, done.stderr
