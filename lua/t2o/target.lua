@@ -8,6 +8,7 @@ local types = require("t2o.types")
 local M = {}
 local tables = {}   -- target -> op -> list of texts, as rules/target/*_kernels.lua gives them
 local compute = {}  -- target -> dtype -> dtypes in which it may be computed, best first
+local inlined = {}  -- target -> dtype -> dtype in which an operator without kernels is computed
 local except = {}   -- target -> op -> true: left as it is
 local casts = {}    -- target -> dtype -> true: the runtime casts inputs of it on its own
 local lacking = {}  -- target -> op -> list of { dtypes, when }: kernels that are listed, but fail
@@ -21,6 +22,9 @@ function registry:kernels(target, ops) tables[target] = ops end
 
 --- The dtypes in which one may be computed without another result, best first.
 function registry:compute_in(target, dtypes) compute[target] = dtypes end
+
+--- The dtypes in which operators are to be computed that the runtime replaces by their definition.
+function registry:compute_definitions_in(target, dtypes) inlined[target] = dtypes end
 
 --- Operators that are left as they are.
 function registry:leave(target, ops)
@@ -61,7 +65,8 @@ local function kernels_of(target, op)
       local first, last, rest = text:match("^(%d+)%-(%d*)%s*(.*)$")
       local rows = {}
       for row in (rest .. "|"):gmatch("([^|]*)|") do rows[#rows + 1] = parse_row(row) end
-      out[i] = { first = tonumber(first), last = tonumber(last) or math.maxinteger, rows = rows }
+      -- a kernel without an end is for the version it begins with, not for later ones
+      out[i] = { first = tonumber(first), last = tonumber(last) or tonumber(first), rows = rows }
     end
     parsed[op] = out
   end
@@ -120,6 +125,13 @@ local function changes_for(target, row, vars, fails)
   return changes, cost
 end
 
+-- Operators without any kernel are replaced by their definition, whose operators have their own needs.
+local function defined_change(target, vars)
+  local changes = {}
+  for name, dtype in pairs(vars) do changes[name] = inlined[target] and inlined[target][dtype] end
+  return changes
+end
+
 local function best_change(target, op, since, vars, fails)
   local best, least, any
   for _, version in ipairs(kernels_of(target, op)) do
@@ -131,7 +143,7 @@ local function best_change(target, op, since, vars, fails)
       end
     end
   end
-  return any and best
+  return any and best or not any and defined_change(target, vars)
 end
 
 -- Whether the runtime will cast by itself what an input has.

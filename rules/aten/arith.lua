@@ -124,6 +124,10 @@ local function divide(g, a)
   if a.rounding_mode == "floor" then return floor_divide(g, a.self, a.other) end
   if a.rounding_mode ~= "trunc" then return a.self / a.other end
   local x, y, dtype = util.promote(a.self, a.other)
+  if dtype == "float16" then
+    -- a runtime that computes in 32 bits would not round the quotient, which may reach the next number
+    return truncated(g, g.Div(x:to("float32"), y:to("float32")):to(dtype):to("float32")):to(dtype)
+  end
   if types.is_float(dtype) then return truncated(g, g.Div(x, y)) end
   return g.Div(x, y)
 end

@@ -26,7 +26,7 @@ local function named_padding(g, name, weight, dilation)
   return pads
 end
 
--- ---- integers: ONNX convolves floats only, but multiplies matrices of integers ----
+-- ---- by matrix products: of integers, which ONNX does not convolve, and of float64, which ONNX Runtime does not ----
 
 -- [N, C, sizes] to [N, groups, C/groups * kernel, windows]; the second result is the number of windows along each axis
 local function patches(g, x, kernel, c)
@@ -44,11 +44,11 @@ local function patches(g, x, kernel, c)
   return g.reshape(g.Transpose(x, { perm = perm }), shape), counts
 end
 
-local function integer_conv(g, x, w, b, c)
+local function matrix_conv(g, x, w, b, c)
   local dtype = x.dtype
-  local work = dtype == "int64" and "int64" or "int32"
+  local work = (dtype == "int64" or dtype == "float64") and dtype or "int32"
   local kernel = { table.unpack(w.shape, 3) }
-  if not util.all_static(kernel) then g.decline("integer convolution with a kernel of dynamic size") end
+  if not util.all_static(kernel) then g.decline("a convolution of %s with a kernel of dynamic size", dtype) end
   local out = w:size(0)
   local columns, counts = patches(g, x:to(work), kernel, c)
   local rows = g.reshape(w:to(work), { c.groups, out // c.groups, w:size(1) * util.product(kernel) })
@@ -57,7 +57,7 @@ local function integer_conv(g, x, w, b, c)
 end
 
 -- A transposed convolution is one of the input with zeros strewn in, with the kernel turned round.
-local function integer_conv_transpose(g, x, w, b, c)
+local function matrix_conv_transpose(g, x, w, b, c)
   local m = w.rank - 2
   local pads, strewn = {}, {}
   for i = 1, m do
@@ -81,7 +81,7 @@ local function integer_conv_transpose(g, x, w, b, c)
   local swap = { 0, 2, 1, table.unpack(util.range(3, m + 2)) }
   local grouped = g.reshape(w, { c.groups, each, w:size(1), table.unpack(spatial) })
   w = g.reshape(g.Transpose(grouped, { perm = swap }), { c.groups * w:size(1), each, table.unpack(spatial) })
-  return integer_conv(g, x, w, b, { groups = c.groups, dilation = c.dilation, pads = pads, stride = util.fill(1, m) })
+  return matrix_conv(g, x, w, b, { groups = c.groups, dilation = c.dilation, pads = pads, stride = util.fill(1, m) })
 end
 
 -- ---- the rules ----
@@ -107,9 +107,11 @@ local function float_conv_transpose(g, x, w, b, c, attrs)
 end
 
 local function on_batch(g, x, w, b, c)
-  local whole = not util.is_float(x.dtype)
-  if whole and not util.is_int(x.dtype) then g.decline("a convolution of " .. x.dtype) end
-  if whole then return (c.transposed and integer_conv_transpose or integer_conv)(g, x, w, b, c) end
+  local is_int = util.is_int(x.dtype)
+  if not is_int and not util.is_float(x.dtype) then g.decline("a convolution of " .. x.dtype) end
+  if is_int or x.dtype == "float64" and g.target == "ort_cpu" then
+    return (c.transposed and matrix_conv_transpose or matrix_conv)(g, x, w, b, c)
+  end
   local kernel = { table.unpack(w.shape, 3) }
   local attrs = { strides = c.stride, pads = c.pads, dilations = c.dilation, group = c.groups,
                   kernel_shape = util.all_static(kernel) and kernel or nil }

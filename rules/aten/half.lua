@@ -8,8 +8,7 @@ local half = require("t2o.half").registry
 half:rounds_once("aten", [[
   sigmoid silu mish glu softplus log_sigmoid log_sigmoid_forward elu celu selu hardsigmoid hardswish gelu
   expm1 log1p log2 log10 exp2 sinc erfinv asinh acosh atanh lgamma digamma polygamma i0
-  floor_divide div divide
-  atan2 hypot logaddexp logaddexp2 lerp addcmul addcdiv
+  floor_divide atan2 hypot logaddexp logaddexp2 lerp addcmul addcdiv
   norm linalg_vector_norm var std var_mean std_mean logsumexp logcumsumexp nanmean
   _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _safe_softmax
   avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d

@@ -184,11 +184,12 @@ local function divisors(g, x, c, count_include_pad)
   return out
 end
 
--- Integers: the sum is divided towards zero.
-local function integer_avg_pool(g, x, c, a)
-  local dtype, y = x.dtype, x:to("int64")
-  local divisor = a.divisor_override and g.scalar(a.divisor_override, "int64")
-    or divisors(g, x, c, a.count_include_pad)
+-- By sums: of integers, which are divided towards zero, and of float64, which ONNX Runtime does not pool.
+local function summed_avg_pool(g, x, c, a)
+  local dtype, work = x.dtype, types.is_int(x.dtype) and "int64" or x.dtype
+  local y = x:to(work)
+  local divisor = a.divisor_override and g.scalar(a.divisor_override, work)
+    or divisors(g, x, c, a.count_include_pad):to(work)
   y = pad(g, y, c.padding, c.after, 0)
   for i = c.m, 1, -1 do
     local at = util.window_positions(g, c.counts[i], c.kernel[i], c.stride[i], 1)
@@ -199,7 +200,9 @@ end
 
 local function avg_pool(g, x, c, a)
   lay_out(c, x)
-  if types.is_int(x.dtype) then return integer_avg_pool(g, x, c, a) end
+  if types.is_int(x.dtype) or x.dtype == "float64" and g.target == "ort_cpu" then
+    return summed_avg_pool(g, x, c, a)
+  end
   local elements, attrs = util.product(c.kernel), { kernel_shape = c.kernel, strides = c.stride }
   if not c.fixed then
     local sum = g.AveragePool(pad(g, x, c.padding, c.after, 0), attrs) * g.scalar(elements + 0.0, x.dtype)

@@ -284,6 +284,12 @@ end
 
 local function factorial(n) return n < 2 and 1.0 or n * factorial(n - 1) end
 
+-- (pi / sin(pi x))^2, of the product pi x as it is rounded: so PyTorch has no poles but large numbers there.
+local function trigamma_mirror(g, x)
+  local s = g.Sin((x * math.pi):to("float64")):to(x.dtype)
+  return g.Div(g.scalar(math.pi ^ 2, x), g.Mul(s, s))
+end
+
 -- Below 0 by reflection: psi_n(x) = (-1)^n psi_n(1 - x) - pi (d/dx)^n cot(pi x).
 local function polygamma(g, n, x)
   if n == 0 then return digamma(g, x) end
@@ -293,7 +299,10 @@ local function polygamma(g, n, x)
   local up = g.Where(low, g.Sub(g.scalar(1, x), x), x)
   local y = zeta_positive(g, g.scalar(n + 1, x), up) * scale
   -- what the series gives at infinity is 0 times infinity, and PyTorch has a value for the first order only
-  if n == 1 then y = g.Where(g.IsInf(up), g.scalar(0, x), y) end
+  if n == 1 then
+    y = g.Where(g.IsInf(up), g.scalar(0, x), y)
+    return g.Where(low, g.Sub(trigamma_mirror(g, x), y), y)
+  end
   local angle = turn(g, x)
   local cotangent = g.Div(g.Cos(angle), g.Sin(angle))
   local mirror = util.polynomial(g, cotangent, cotangent_derivative(n)) * -math.pi

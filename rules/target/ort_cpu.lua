@@ -19,10 +19,14 @@ target:compute_in("ort_cpu", {
   uint32 = { "int64", "uint64", "float64" },
 })
 
+target:compute_definitions_in("ort_cpu", { bfloat16 = "float32" })
+
 -- The dtype is what these are about.
 target:leave("ort_cpu", {
   "Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
   "QLinearMatMul", "MatMulInteger", "ConvInteger", "If", "Loop", "Scan", "Constant", "SequenceConstruct", "SequenceAt",
+  "SequenceEmpty", "SequenceInsert", "SequenceErase", "SequenceLength", "SequenceMap", "SplitToSequence",
+  "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "Bernoulli",
 })
 
 target:casts_inputs("ort_cpu", { "float16" })

@@ -822,6 +822,61 @@ def half_precision():
 
 
 @case
+def half_rounded_once():
+    """What PyTorch computes in 32 bits and rounds at the end."""
+    def forward(self, x, y, z):
+        q = x.unsqueeze(0)
+        return [F.silu(x), F.softplus(x * 60), F.logsigmoid(y * 60), torch.addcmul(x, y, z, value=0.3),
+                torch.lerp(x, y, 0.3), torch.hypot(x, y), x.std(1), torch.logaddexp(x, y),
+                F.scaled_dot_product_attention(q * 8, q * 4, q), torch.baddbmm(q, q, q.mT, beta=0.6, alpha=0.2)]
+    return module(lambda self, *inputs: [y for two in (inputs[:3], inputs[3:]) for y in forward(self, *two)]), \
+        [randn(6, 6).to(d) for d in (torch.bfloat16, torch.float16) for _ in range(3)]
+
+
+@case
+def half_rounded_in_steps():
+    """What PyTorch rounds after each step, with numbers in 32 bits here and in 16 there."""
+    def forward(self, x, y, v):
+        return [*torch.gradient(x, spacing=[2.0, 0.7], edge_order=2), torch.addr(x, v, v, beta=0.6, alpha=0.2),
+                torch.addbmm(x, y, y, beta=0.6, alpha=0.2), torch.div(x, y[0], rounding_mode="trunc"),
+                torch.div(torch.full_like(v, 8), torch.full_like(v, 0.40014648), rounding_mode="trunc"),
+                torch.floor_divide(v, 0.1), torch.remainder(v, 0.1), F.threshold(v, 0.1, 9.0),
+                torch.nextafter(x, y[0]), F.soft_margin_loss(x * 9, y[0])]
+    return module(lambda self, *inputs: [y for two in (inputs[:3], inputs[3:]) for y in forward(self, *two)]), \
+        [t.to(d) for d in (torch.bfloat16, torch.float16)
+         for t in (randn(6, 6) * 4, randn(5, 6, 6) * 4, torch.arange(-3, 3) / 10 + 0.1)]
+
+
+@case
+def half_resized():
+    """PyTorch has coordinates and weights in 16 bits."""
+    def forward(self, x, y, v):
+        return [F.grid_sample(x, y * 2, "bilinear", "reflection", False),
+                F.grid_sample(x, y, "nearest", "zeros", True),
+                F.interpolate(x, scale_factor=1.7, mode="bicubic"),
+                F.interpolate(v, scale_factor=1.7, mode="trilinear")]
+    return module(lambda self, *inputs: [y for two in (inputs[:3], inputs[3:]) for y in forward(self, *two)]), \
+        [t.to(d) for d in (torch.bfloat16, torch.float16)
+         for t in (randn(1, 2, 5, 6), randn(1, 4, 4, 2), randn(1, 1, 3, 3, 3))]
+
+
+@case
+def half_scattered():
+    """Sums into places, which runtimes do not have in 16 bits."""
+    def forward(self, x, i, y):
+        return [x.scatter_add(1, i, y), x.index_put((i[:, 0], i[:, 1]), y[:, 0], accumulate=True)]
+    return module(lambda self, x, y, i: [*forward(self, x, i, x * 2), *forward(self, y, i, y * 2)]), \
+        [randn(4, 3).bfloat16(), randn(4, 3).half(), torch.stack([torch.randperm(3) for _ in range(4)])]
+
+
+@case
+def double_windows():
+    return many(nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2), nn.Conv2d(4, 2, (2, 3), dilation=(1, 2)),
+                nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1, output_padding=1),
+                nn.AvgPool2d(3, 2, 1, ceil_mode=True), nn.GELU()).double(), [randn(2, 4, 7, 6).double()]
+
+
+@case
 def double_precision():
     m = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
     return m.double(), [randn(3, 4).double()]

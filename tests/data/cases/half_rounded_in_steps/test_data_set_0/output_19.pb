@@ -1,0 +1,2 @@
+
+B	output_19J€H€H€H€Hf2Í4

@@ -1,0 +1,1 @@
+Boutput_5J A A A A A A
