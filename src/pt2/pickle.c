@@ -31,6 +31,9 @@ typedef struct machine {
     t2o_session *s;
     const char *what;
     t2o_archive *zip;
+    bool legacy;      /* no zip: storages are found behind the pickles */
+    t2o_map storages; /* of these: key -> object */
+    bool in_file;     /* what is read is a slice of the mapped file */
     const uint8_t *start, *at, *end;
     T2O_VEC(object *) stack;
     T2O_VEC(object *) memo;
@@ -463,6 +466,23 @@ static t2o_dtype dtype_of_storage(const char *type)
     return T2O_NO_DTYPE;
 }
 
+/* The same object each time; its bytes are known when the pickle is read again. */
+static bool legacy_storage(machine *m, const object *id, const object *type, const char *key)
+{
+    const object *view = item_at(id, 5);
+    if (view && view->p.kind != T2O_PICKLE_NONE)
+        return fault(m, "a storage that is a part of another one");
+    object *o = t2o_map_get(&m->storages, key);
+    if (!o) {
+        o = new_object(m, T2O_PICKLE_OPAQUE);
+        o->role = ROLE_STORAGE;
+        o->p.text = type->p.text;
+        o->dtype = dtype_of_storage(type->p.text);
+        t2o_map_set(m->s->arena, &m->storages, key, o);
+    }
+    return push(m, o);
+}
+
 /* ('storage', type, key, location, number of elements): the bytes are the record data/<key>. */
 static bool op_persid(machine *m)
 {
@@ -473,6 +493,8 @@ static bool op_persid(machine *m)
     if (!key || tag->p.kind != T2O_PICKLE_STRING || strcmp(tag->p.text, "storage") ||
         type->role != ROLE_NAME || key->p.kind != T2O_PICKLE_STRING)
         return fault(m, "a persistent object that is no storage");
+    if (m->legacy)
+        return legacy_storage(m, id, type, key->p.text);
     t2o_record *r = t2o_archive_find(m->zip, "data/", key->p.text);
     if (!r)
         return fault(m, "a storage without a record");
@@ -482,7 +504,7 @@ static bool op_persid(machine *m)
     o->role = ROLE_STORAGE;
     o->p.text = type->p.text;
     o->dtype = dtype_of_storage(type->p.text);
-    o->storage = (t2o_storage){ r->bytes, r->size, r->in_file };
+    o->storage = (t2o_storage){ r->bytes, r->size, r->in_file && m->in_file };
     return push(m, o);
 }
 
@@ -558,6 +580,15 @@ static bool call_first(machine *m, object *args, object **out)
     return true;
 }
 
+static bool call_parameter(machine *m, object *args, object **out)
+{
+    if (!call_first(m, args, out))
+        return false;
+    if (*out && (*out)->p.kind == T2O_PICKLE_TENSOR)
+        (*out)->p.i = 1;
+    return true;
+}
+
 static bool call_ordered_dict(machine *m, object *args, object **out)
 {
     object *pairs = item_at(args, 0);
@@ -627,8 +658,8 @@ static bool find_call(machine *m, const object *callable, object *args, object *
     static const struct { const char *name; known_call *call; } known[] = {
         { "torch._utils._rebuild_tensor_v2", call_tensor_v2 },
         { "torch._utils._rebuild_tensor_v3", call_tensor_v3 },
-        { "torch._utils._rebuild_parameter", call_first },
-        { "torch._utils._rebuild_parameter_with_state", call_first },
+        { "torch._utils._rebuild_parameter", call_parameter },
+        { "torch._utils._rebuild_parameter_with_state", call_parameter },
         { "torch._tensor._rebuild_from_type_v2", call_from_type },
         { "torch.Size", call_first },
         { "collections.OrderedDict", call_ordered_dict },
@@ -749,25 +780,99 @@ static bool check_tree(machine *m, object *o, unsigned level)
     return true;
 }
 
-const t2o_pickle *t2o_pickle_read(t2o_session *s, const char *what, const uint8_t *bytes,
-                                  size_t size)
+/* ---- torch.save before PyTorch 1.6: five pickles one behind the other, then the storages ---- */
+
+static bool is_legacy(const uint8_t *bytes, size_t n)
 {
-    if (t2o_sniff_bytes(bytes, size)) {
-        t2o_fail(s, "E0503", "%s is not a zip of torch.save", what);
+    static const char magic[] = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+    return n >= sizeof magic - 1 && !memcmp(bytes, magic, sizeof magic - 1);
+}
+
+/* The object of the pickle that starts here; the machine is behind it then. */
+static object *run_one(machine *m)
+{
+    m->done = false;
+    m->stack.n = m->memo.n = 0;
+    return run(m);
+}
+
+/* {"little_endian": True, ...} */
+static bool check_system(machine *m, const object *info)
+{
+    for (size_t i = 0; has_items(info) && i + 1 < info->p.n; i += 2) {
+        const object *key = item_at(info, i), *value = item_at(info, i + 1);
+        if (key->p.kind == T2O_PICKLE_STRING && !strcmp(key->p.text, "little_endian") && !value->p.i)
+            return t2o_fail(m->s, "E0506", "%s has the byte order 'big'; only 'little' is read", m->what);
+    }
+    return true;
+}
+
+/* For each key in the list: how many elements, and they themselves. */
+static bool read_storages(machine *m, const object *keys)
+{
+    for (size_t i = 0; has_items(keys) && i < keys->p.n; i++) {
+        const object *key = item_at(keys, i);
+        object *o = key->p.kind == T2O_PICKLE_STRING ? t2o_map_get(&m->storages, key->p.text) : NULL;
+        uint64_t n, size;
+        if (!o)
+            return fault(m, "a storage that nothing uses");
+        size_t bytes = o->dtype == T2O_NO_DTYPE ? 1 : t2o_dtype_size(o->dtype);
+        if (!take_number(m, 8, &n))
+            return false;
+        if (__builtin_mul_overflow(n, bytes, &size))
+            return fault(m, "it is cut short");
+        const uint8_t *data = take(m, size);
+        if (!data)
+            return false;
+        o->storage = (t2o_storage){ data, size, m->in_file };
+    }
+    return true;
+}
+
+/* Tensors are described before their storages: that pickle is read to get behind it, and again when these are known. */
+static object *run_legacy(machine *m)
+{
+    m->legacy = true;
+    object *magic = run_one(m), *protocol = magic ? run_one(m) : NULL, *system = protocol ? run_one(m) : NULL;
+    const uint8_t *described = m->at;
+    if (!system || !check_system(m, system) || !run_one(m))
+        return NULL;
+    object *keys = run_one(m);
+    if (!keys || !read_storages(m, keys))
+        return NULL;
+    m->at = described;
+    return run_one(m);
+}
+
+/* ---- both ---- */
+
+/* The record of the pickle in a zip of torch.save, or NULL after an error. */
+static t2o_record *pickle_record(machine *m, const t2o_record *record)
+{
+    if (t2o_sniff_bytes(record->bytes, record->size)) {
+        t2o_fail(m->s, "E0503", "%s is not a file of torch.save", m->what);
         return NULL;
     }
-    t2o_archive *zip = t2o_archive_open(s, what, bytes, size, true);
-    if (!zip || !t2o_archive_check_byteorder(zip))
+    m->zip = t2o_archive_open(m->s, m->what, record->bytes, record->size, true);
+    if (!m->zip || !t2o_archive_check_byteorder(m->zip))
         return NULL;
-    t2o_record *r = t2o_archive_find(zip, "", "data.pkl");
+    t2o_record *r = t2o_archive_find(m->zip, "", "data.pkl");
     if (!r) {
-        t2o_fail(s, "E0503", "%s: the zip of torch.save in it has no data.pkl", what);
+        t2o_fail(m->s, "E0503", "%s: the zip of torch.save in it has no data.pkl", m->what);
         return NULL;
     }
-    if (!t2o_archive_read(zip, r))
+    return t2o_archive_read(m->zip, r) ? r : NULL;
+}
+
+const t2o_pickle *t2o_pickle_read(t2o_session *s, const char *what, const t2o_record *record)
+{
+    machine m = { .s = s, .what = what, .in_file = record->in_file };
+    bool legacy = is_legacy(record->bytes, record->size);
+    const t2o_record *r = legacy ? record : pickle_record(&m, record);
+    if (!r)
         return NULL;
-    machine m = { .s = s, .what = what, .zip = zip, .start = r->bytes, .at = r->bytes };
+    m.start = m.at = r->bytes;
     m.end = r->bytes + r->size;
-    object *o = run(&m);
+    object *o = legacy ? run_legacy(&m) : run(&m);
     return o && check_tree(&m, o, 0) ? &o->p : NULL;
 }

@@ -1,4 +1,4 @@
-/* pickle.h: reads the pickle of a torch.save zip as a tree of values. Nothing is imported, called
+/* pickle.h: reads the pickle of a torch.save file as a tree of values. Nothing is imported, called
  * or executed.
  *
  * Tensors, containers and plain values are understood; any other class or function becomes
@@ -14,9 +14,8 @@
 
 #define T2O_PICKLE_DEPTH 100
 
-/* The object in a torch.save zip; `what` names the record in messages. NULL after E0503, E0504,
- * E0506 or E0507. */
-const t2o_pickle *t2o_pickle_read(t2o_session *s, const char *what, const uint8_t *bytes,
-                                  size_t size);
+/* The object in a record, which has been read and holds a torch.save file; `what` names it in messages. NULL after
+ * E0503, E0504, E0506 or E0507. */
+const t2o_pickle *t2o_pickle_read(t2o_session *s, const char *what, const t2o_record *record);
 
 #endif
