@@ -121,7 +121,8 @@ def schema_text(schema, params, attributes):
     numbers = [len(inputs), len(outputs), len(attrs)] + [limit(n) for n in limits]
     arrays = [params.name(inputs), params.name(outputs), attributes.name(attrs)]
     head = [c_string(schema.name), str(schema.since_version), c_bool(schema.deprecated)]
-    return "    {" + ", ".join(head + arrays + [str(n) for n in numbers]) + "},"
+    repeats = c_bool(schema.node_determinism == defs.OpSchema.NodeDeterminism.Deterministic)
+    return "    {" + ", ".join(head + arrays + [str(n) for n in numbers] + [repeats]) + "},"
 
 
 def ir_versions():

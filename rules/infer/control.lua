@@ -7,6 +7,35 @@ local function shape_of(v)
   if v and core.field(v, "known_rank") then return core.field(v, "shape") end
 end
 
+-- Values of a loop may change their sizes from one round to the next, not how many dims they have.
+local function same_rank(v)
+  local shape = shape_of(v)
+  return shape and infer.fresh(#shape)
+end
+
+infer.registry:body("Loop", function(n)
+  local out = { { "int64", {} }, { "bool", {} } }
+  for i = 3, n.inputs.n do out[i] = n.inputs[i] and { n.inputs[i], same_rank(n.inputs[i]) } or {} end
+  return out
+end)
+
+infer.registry:body("Scan", function(n)
+  local out, a = {}, n.attrs
+  local first = n.opset and n.opset < 9 and 2 or 1
+  local states = n.inputs.n - a.num_scan_inputs
+  for i = first, n.inputs.n do
+    local v = n.inputs[i]
+    local shape = i <= states and same_rank(v) or shape_of(v)
+    if shape and i > states then
+      local axis = (a.scan_input_axes or {})[i - states] or 0
+      table.remove(shape, infer.axis(axis, #shape))
+    end
+    if shape and first == 2 then table.remove(shape, 1) end
+    out[#out + 1] = { v, shape }
+  end
+  return out
+end)
+
 -- What holds for a value that has either shape.
 local function either(a, b)
   if not (a and b) or #a ~= #b then return nil end

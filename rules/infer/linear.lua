@@ -3,7 +3,7 @@
 local core = require("t2o.core")
 local infer = require("t2o.infer")
 
-infer.registry:rule("Gemm", function(n)
+infer.registry:rule({ "Gemm", "com.microsoft::FusedGemm" }, function(n)
   local a, b = infer.shape(n, 1), infer.shape(n, 2)
   if not (a and b) then return nil end
   local trans_a, trans_b = infer.attr(n, "transA", 0) ~= 0, infer.attr(n, "transB", 0) ~= 0
@@ -23,6 +23,19 @@ end
 
 infer.registry:rule({ "MatMul", "MatMulInteger" }, function(n)
   return product(infer.shape(n, 1), infer.shape(n, 2))
+end)
+
+-- The last two dims exchanged where an attribute says so.
+local function turned(x, turn)
+  if not x or turn == 0 or #x < 2 then return x end
+  x[#x], x[#x - 1] = x[#x - 1], x[#x]
+  return x
+end
+
+infer.registry:rule("com.microsoft::FusedMatMul", function(n)
+  if infer.attr(n, "transBatchA", 0) ~= 0 or infer.attr(n, "transBatchB", 0) ~= 0 then return nil end
+  return product(turned(infer.shape(n, 1), infer.attr(n, "transA", 0)),
+                 turned(infer.shape(n, 2), infer.attr(n, "transB", 0)))
 end)
 
 infer.registry:rule("QLinearMatMul", function(n)

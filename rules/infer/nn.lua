@@ -21,7 +21,7 @@ local function windows(n, d, k, i, m)
 end
 
 local function convolution(n, x, w)
-  if not (x and w) then return nil end
+  if not (x and w) then return w and infer.fresh(#w) end
   local out = { x[1], w[1] }
   for i = 1, #x - 2 do
     out[i + 2] = windows(n, x[i + 2], entry(n.attrs.kernel_shape, i, w[i + 2]), i, #x - 2)
@@ -29,7 +29,7 @@ local function convolution(n, x, w)
   return out
 end
 
-infer.registry:rule({ "Conv", "ConvInteger", "DeformConv" }, function(n)
+infer.registry:rule({ "Conv", "ConvInteger", "DeformConv", "com.microsoft::FusedConv" }, function(n)
   return convolution(n, infer.shape(n, 1), infer.shape(n, 2))
 end)
 
@@ -128,9 +128,9 @@ end)
 -- ---- recurrences ----
 
 infer.registry:rule({ "GRU", "LSTM", "RNN" }, function(n)
-  local x, r = infer.shape(n, 1), infer.shape(n, 3)
+  local x, r = infer.shape(n, 1) or infer.fresh(3), infer.shape(n, 3)
   local hidden = n.attrs.hidden_size or r and r[3]
-  if not (x and hidden) then return nil end
+  if not hidden then return nil end
   local directions = n.attrs.direction == "bidirectional" and 2 or 1
   if infer.attr(n, "layout", 0) ~= 0 then
     local last = { x[1], directions, hidden }

@@ -326,7 +326,7 @@ end)
 
 infer.registry:rule("Shape", function(n)
   local x = infer.shape(n, 1)
-  if not x then return nil end
+  if not x then return { core.fresh() } end
   local first, last = infer.bounds(n, #x)
   return { math.max(0, last - first) }
 end)

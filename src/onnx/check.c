@@ -184,6 +184,8 @@ static void define(checker *c, scope *names, const t2o_node *n, t2o_value *v)
 
 static void check_element_type(checker *c, const t2o_value *v, const char *what)
 {
+    if (v->kind == T2O_VALUE_OBJECT && v->container)
+        return;
     if (v->kind != T2O_VALUE_TENSOR)
         report(c, "E0102", NULL, TEXT(c, "%s %s is no tensor", what, value_text(c, v)));
     else if (v->dtype == T2O_NO_DTYPE || v->dtype >= T2O_COMPLEX32)
@@ -292,6 +294,8 @@ bool t2o_onnx_check(const t2o_graph *g, int opset)
 {
     checker c = { .s = g->s, .opset = opset, .ok = true };
     check_graph(&c, g, NULL);
+    for (size_t i = 0; i < g->functions.n; i++)
+        check_graph(&c, g->functions.at[i], NULL);
     note_counts(&c);
     return c.ok;
 }

@@ -2,12 +2,14 @@
 #include "onnx/metadata.h"
 
 #include "graph/meta.h"
+#include "onnx/onnx.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SPEC "pkg.torch.export.graph_signature."
+#define RULE "pkg.t2o.rule"
 
 /* ---- Growing text ---- */
 
@@ -311,6 +313,15 @@ void t2o_metadata_of_node(t2o_props *out, const t2o_node *n)
     t2o_arena *arena = n->graph->s->arena;
     const t2o_node *torch = n->origin;
     modules stack = { 0 };
+    const t2o_node *of_file = torch ? torch : n;
+    if (of_file->meta && of_file->meta->props.n) {
+        for (size_t i = 0; i < of_file->meta->props.n; i++)
+            if (!n->rule || strcmp(of_file->meta->props.at[i].key, RULE))
+                t2o_push(arena, out, of_file->meta->props.at[i]);
+        torch = NULL;
+    }
+    if (torch && t2o_onnx_op_type(torch))
+        torch = NULL; /* a node of an ONNX file, which had nothing to say */
     if (torch) {
         if (torch->meta && torch->meta->nn_module_stack)
             read_modules(&stack, n->graph->s, torch->meta->nn_module_stack);
@@ -319,7 +330,7 @@ void t2o_metadata_of_node(t2o_props *out, const t2o_node *n)
         add(out, arena, "namespace", namespace_text(arena, &stack));
     }
     if (n->rule)
-        add(out, arena, "pkg.t2o.rule", n->rule);
+        add(out, arena, RULE, n->rule);
     if (!torch)
         return;
     const char *trace = torch->meta ? torch->meta->stack_trace : NULL;
@@ -411,7 +422,7 @@ void t2o_metadata_of_graph(t2o_props *out, const t2o_graph *g)
 {
     const t2o_program *p = g->program;
     t2o_arena *arena = g->s->arena;
-    if (!p || !p->graph)
+    if (!p || !p->graph || p->onnx)
         return;
     add(out, arena, "pkg.torch.export.ExportedProgram.graph_signature",
         signature_text(arena, p->graph));

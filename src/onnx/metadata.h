@@ -9,12 +9,6 @@
 
 #include "graph/graph.h"
 
-typedef struct t2o_prop {
-    const char *key, *value;
-} t2o_prop;
-
-typedef T2O_VEC(t2o_prop) t2o_props;
-
 /* Sets the mark of every torch node, bodies included, to the number of nodes that use a result
  * of it; clear resets the marks to 0. NULL is allowed. */
 void t2o_metadata_count_users(const t2o_graph *torch);

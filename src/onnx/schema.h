@@ -61,6 +61,7 @@ typedef struct t2o_schema {
     const t2o_attr_schema *attrs;
     uint16_t n_inputs, n_outputs, n_attrs;
     uint16_t min_inputs, max_inputs, min_outputs, max_outputs; /* 65535 = no limit */
+    bool deterministic; /* from the same operands comes the same; false where a body decides */
 } t2o_schema;
 
 /* The version in force at this opset, or NULL when there is none (unknown, or newer). It may be

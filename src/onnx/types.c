@@ -125,6 +125,7 @@ static bool arg_fits_one(const t2o_arg *arg, t2o_attr_type type)
     case T2O_ATTR_STRING: return arg->kind == T2O_ARG_STRING;
     case T2O_ATTR_TENSOR: return arg->kind == T2O_ARG_TENSOR;
     case T2O_ATTR_GRAPH: return arg->kind == T2O_ARG_GRAPH;
+    case T2O_ATTR_TYPE_PROTO: return arg->kind == T2O_ARG_TYPE;
     default: return false;
     }
 }

@@ -10,6 +10,7 @@
 
 #include "onnx.pb-c.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #ifndef T2O_VERSION
@@ -17,7 +18,10 @@
 #endif
 
 #define BLOCK 65536 /* bytes of a strided tensor that are gathered at a time */
+#define EXTERNAL_BYTES 1024          /* smaller initialisers always stand in the model */
+#define ALIGNED_BYTES ((int64_t)1 << 20) /* larger ones are aligned, so that a runtime can map them */
 #define CUSTOM_DOMAIN_VERSION 1
+#define FUNCTIONS_IR_VERSION 8
 #define LEAST_IR_VERSION 4 /* before it, every initialiser had to be an input too */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -31,13 +35,23 @@
 
 typedef T2O_VEC(Onnx__ValueInfoProto *) value_infos;
 
+/* Where a tensor stands in the file of weights. */
+typedef struct placed {
+    const t2o_tensor *tensor;
+    uint64_t offset;
+} placed;
+
 typedef struct writer {
     t2o_session *s;
     t2o_arena *arena;
     const t2o_onnx_options *options;
+    const t2o_onnx_source *source;      /* of a graph that was read from ONNX */
     t2o_map domains;                    /* of operators outside ONNX's own domain */
     T2O_VEC(const t2o_tensor *) strided; /* sorted by address once all are known */
     uint64_t tensor_bytes;
+    t2o_weights weights;
+    T2O_VEC(placed) external;           /* in the order of the file of weights */
+    uint64_t external_bytes;
 } writer;
 
 /* protobuf-c's structures have no const; nothing writes through these. */
@@ -70,22 +84,32 @@ static size_t props_field(writer *w, const t2o_props *props, Onnx__StringStringE
 
 /* ---- Tensors ---- */
 
-/* Bytes of the elements side by side; types below a byte are packed. -1 when they cannot be
- * written. */
-static int64_t tensor_size(const t2o_tensor *t)
+int64_t t2o_onnx_tensor_size(const t2o_tensor *t)
 {
     int64_t n = t2o_tensor_count(t);
     switch (t->dtype) {
     case T2O_UINT4: case T2O_INT4: case T2O_FLOAT4_E2M1: return n < 0 ? n : n / 2 + n % 2;
     case T2O_UINT2: case T2O_INT2: return n < 0 ? n : n / 4 + (n % 4 != 0);
+    case T2O_STRING: return n;
     default: return t2o_dtype_size(t->dtype) ? t2o_tensor_bytes(t) : -1;
+    }
+}
+
+static void string_data_field(writer *w, const t2o_tensor *t, Onnx__TensorProto *p)
+{
+    const t2o_text *texts = (const t2o_text *)(const void *)t->data;
+    p->n_string_data = (size_t)t2o_tensor_count(t);
+    p->string_data = T2O_NEW_N(w->arena, ProtobufCBinaryData, p->n_string_data + 1);
+    for (size_t i = 0; i < p->n_string_data; i++) {
+        p->string_data[i] = (ProtobufCBinaryData){ texts[i].n, (uint8_t *)texts[i].bytes };
+        w->tensor_bytes += texts[i].n;
     }
 }
 
 static bool raw_data_field(writer *w, const t2o_tensor *t, const char *name,
                            ProtobufCBinaryData *field)
 {
-    int64_t bytes = tensor_size(t);
+    int64_t bytes = t2o_onnx_tensor_size(t);
     bool contiguous = t2o_tensor_contiguous(t);
     if (bytes < 0 || t->dtype >= T2O_COMPLEX32 || (!contiguous && !t2o_dtype_size(t->dtype)))
         return t2o_fail(w->s, "E0102", "tensor '%s' of dtype %s cannot be written", name,
@@ -102,6 +126,54 @@ static bool raw_data_field(writer *w, const t2o_tensor *t, const char *name,
     return true;
 }
 
+static void entry_field(writer *w, Onnx__TensorProto *p, const char *key, const char *value)
+{
+    NEW_MESSAGE(w, entry, StringStringEntryProto, string_string_entry_proto);
+    entry->key = text_field(key);
+    entry->value = text_field(value);
+    p->external_data[p->n_external_data++] = entry;
+}
+
+static void external_data_field(writer *w, Onnx__TensorProto *p, const char *location, uint64_t offset, uint64_t length)
+{
+    p->has_data_location = true;
+    p->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    p->external_data = T2O_NEW_N(w->arena, Onnx__StringStringEntryProto *, 3);
+    entry_field(w, p, "location", location);
+    entry_field(w, p, "offset", t2o_printf(w->arena, "%" PRIu64, offset));
+    entry_field(w, p, "length", t2o_printf(w->arena, "%" PRIu64, length));
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The bytes of an initialiser in another file, where they go into one: small ones are part of the graph's logic, and
+ * runtimes want to see them. */
+static bool is_outside(writer *w, const t2o_tensor *t, Onnx__TensorProto *p)
+{
+    int64_t bytes = t2o_onnx_tensor_size(t);
+    const t2o_file *archive = w->options->archive;
+    if (bytes < EXTERNAL_BYTES || !t->data)
+        return false;
+    if (w->weights == T2O_WEIGHTS_LINK && t->in_file && t2o_tensor_contiguous(t) && archive &&
+        (uintptr_t)t->data >= (uintptr_t)archive->bytes &&
+        (uintptr_t)t->data - (uintptr_t)archive->bytes <= archive->size - (size_t)bytes) {
+        external_data_field(w, p, w->options->link, (uint64_t)(t->data - archive->bytes), (uint64_t)bytes);
+        return true;
+    }
+    if (w->weights != T2O_WEIGHTS_EXTERNAL || t->dtype >= T2O_COMPLEX32 || !t2o_dtype_size(t->dtype))
+        return false;
+    uint64_t align = bytes > ALIGNED_BYTES ? (uint64_t)(w->options->align ? w->options->align : 65536) : 64;
+    placed at = { t, (w->external_bytes + align - 1) & ~(align - 1) };
+    w->external_bytes = at.offset + (uint64_t)bytes;
+    t2o_push(w->arena, &w->external, at);
+    external_data_field(w, p, base_name(w->options->data_path), at.offset, (uint64_t)bytes);
+    return true;
+}
+
 /* named: initialisers carry their name, attributes do not. */
 static Onnx__TensorProto *tensor_proto(writer *w, const t2o_tensor *t, const char *name, bool named)
 {
@@ -110,8 +182,14 @@ static Onnx__TensorProto *tensor_proto(writer *w, const t2o_tensor *t, const cha
     p->dims = (int64_t *)t->dims;
     p->has_data_type = true;
     p->data_type = t->dtype;
-    p->has_raw_data = true;
     p->name = named ? text_field(name) : NULL;
+    if (named && w->weights != T2O_WEIGHTS_EMBED && is_outside(w, t, p))
+        return p;
+    p->has_raw_data = t->dtype != T2O_STRING;
+    if (t->dtype == T2O_STRING && t->data) {
+        string_data_field(w, t, p);
+        return p;
+    }
     return raw_data_field(w, t, name, &p->raw_data) ? p : NULL;
 }
 
@@ -125,9 +203,10 @@ static Onnx__TensorShapeProto__Dimension *dimension(writer *w, const t2o_graph *
     if (t2o_expr_is_int(dim)) {
         d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
         d->dim_value = dim->value;
-    } else if (dim) {
+    } else if (dim && !(w->source && t2o_expr_is_fresh(g->exprs, dim))) {
+        const char *stated = w->source ? t2o_map_get(&w->source->dims, t2o_expr_text(g->exprs, dim)) : NULL;
         d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-        d->dim_param = text_field(t2o_expr_text(g->exprs, dim));
+        d->dim_param = text_field(stated ? stated : t2o_expr_text(g->exprs, dim));
     }
     return d;
 }
@@ -142,8 +221,45 @@ static Onnx__TensorShapeProto *shape_proto(writer *w, const t2o_value *v)
     return shape;
 }
 
+/* The type that a text such as "optional(seq(tensor(float32)))" names; *text is moved behind it. NULL where it is
+ * none. */
+static Onnx__TypeProto *container_proto(writer *w, const char **text)
+{
+    NEW_MESSAGE(w, type, TypeProto, type_proto);
+    size_t n = strcspn(*text, "(");
+    const char *form = t2o_intern_n(w->s, *text, n);
+    *text += n + ((*text)[n] == '(');
+    if (!strcmp(form, "tensor")) {
+        Onnx__TypeProto__Tensor *tensor = T2O_NEW(w->arena, Onnx__TypeProto__Tensor);
+        onnx__type_proto__tensor__init(tensor);
+        n = strcspn(*text, ")");
+        tensor->has_elem_type = true;
+        tensor->elem_type = t2o_dtype_named(t2o_intern_n(w->s, *text, n));
+        *text += n;
+        type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+        type->tensor_type = tensor;
+    } else if (!strcmp(form, "seq")) {
+        type->value_case = ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+        type->sequence_type = T2O_NEW(w->arena, Onnx__TypeProto__Sequence);
+        onnx__type_proto__sequence__init(type->sequence_type);
+        type->sequence_type->elem_type = container_proto(w, text);
+    } else if (!strcmp(form, "optional")) {
+        type->value_case = ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
+        type->optional_type = T2O_NEW(w->arena, Onnx__TypeProto__Optional);
+        onnx__type_proto__optional__init(type->optional_type);
+        type->optional_type->elem_type = container_proto(w, text);
+    } else
+        return NULL;
+    return type;
+}
+
 static Onnx__TypeProto *type_proto(writer *w, const t2o_value *v)
 {
+    const char *container = v->container;
+    if (v->kind == T2O_VALUE_OBJECT)
+        return container ? container_proto(w, &container) : NULL;
+    if (v->dtype == T2O_NO_DTYPE)
+        return NULL;
     NEW_MESSAGE(w, type, TypeProto, type_proto);
     Onnx__TypeProto__Tensor *tensor = T2O_NEW(w->arena, Onnx__TypeProto__Tensor);
     onnx__type_proto__tensor__init(tensor);
@@ -155,13 +271,13 @@ static Onnx__TypeProto *type_proto(writer *w, const t2o_value *v)
     return type;
 }
 
-/* Values that are no tensors (sequences) go without a type. */
+/* Values whose type is not known go without one. */
 static Onnx__ValueInfoProto *value_info(writer *w, const t2o_value *v, const t2o_props *props)
 {
     NEW_MESSAGE(w, info, ValueInfoProto, value_info_proto);
     if (!name_field(w, v, &info->name))
         return NULL;
-    info->type = v->kind == T2O_VALUE_TENSOR ? type_proto(w, v) : NULL;
+    info->type = type_proto(w, v);
     if (!w->options->strip_meta)
         info->n_metadata_props = props_field(w, props, &info->metadata_props);
     return info;
@@ -208,6 +324,7 @@ static t2o_attr_type own_type(const t2o_arg *arg)
     case T2O_ARG_MEMORY_FORMAT: return T2O_ATTR_STRING;
     case T2O_ARG_TENSOR: return T2O_ATTR_TENSOR;
     case T2O_ARG_GRAPH: return T2O_ATTR_GRAPH;
+    case T2O_ARG_TYPE: return T2O_ATTR_TYPE_PROTO;
     default: return 0;
     }
 }
@@ -280,6 +397,11 @@ static bool fill_attr(writer *w, Onnx__AttributeProto *p, t2o_attr_type type, co
         return true;
     case T2O_ATTR_TENSORS: return fill_tensors(w, p, arg);
     case T2O_ATTR_GRAPHS: return fill_graphs(w, p, arg);
+    case T2O_ATTR_TYPE_PROTO: {
+        const char *type_text = arg->text;
+        p->tp = container_proto(w, &type_text);
+        return p->tp != NULL;
+    }
     default: return false;
     }
 }
@@ -332,13 +454,13 @@ static bool attributes_field(writer *w, const t2o_node *n, const t2o_schema *sch
 static bool names_field(writer *w, t2o_value *const *values, uint32_t n, size_t *n_names,
                         char ***names)
 {
-    while (n && !values[n - 1])
+    while (n && (!values[n - 1] || values[n - 1]->omitted))
         n--;
     *n_names = n;
     *names = T2O_NEW_N(w->arena, char *, n);
     for (uint32_t i = 0; i < n; i++) {
         (*names)[i] = text_field("");
-        if (values[i] && !name_field(w, values[i], &(*names)[i]))
+        if (values[i] && !values[i]->omitted && !name_field(w, values[i], &(*names)[i]))
             return false;
     }
     return true;
@@ -379,6 +501,8 @@ static Onnx__NodeProto *node_proto(writer *w, const t2o_node *n)
     if (!w->options->strip_meta)
         t2o_metadata_of_node(&props, n);
     p->n_metadata_props = props_field(w, &props, &p->metadata_props);
+    if (n->meta && n->meta->doc && !w->options->strip_meta)
+        p->doc_string = text_field(n->meta->doc);
     bool ok = names_field(w, n->inputs, n->n_inputs, &p->n_input, &p->input) &&
               names_field(w, n->outputs, n->n_outputs, &p->n_output, &p->output) &&
               attributes_field(w, n, schema, p);
@@ -399,16 +523,29 @@ static bool nodes_field(writer *w, const t2o_graph *g, Onnx__GraphProto *p)
     return true;
 }
 
+/* Without weights they are inputs. */
+static bool is_left_out(const writer *w, const t2o_value *v)
+{
+    return w->weights == T2O_WEIGHTS_NONE && v->target;
+}
+
+static bool add_input(writer *w, Onnx__GraphProto *p, const t2o_value *v)
+{
+    t2o_props props = { 0 };
+    t2o_metadata_of_value(&props, v);
+    p->input[p->n_input] = value_info(w, v, &props);
+    return p->input[p->n_input++] != NULL;
+}
+
 static bool inputs_field(writer *w, const t2o_graph *g, Onnx__GraphProto *p)
 {
-    p->input = T2O_NEW_N(w->arena, Onnx__ValueInfoProto *, g->inputs.n);
-    for (size_t i = 0; i < g->inputs.n; i++) {
-        t2o_props props = { 0 };
-        t2o_metadata_of_value(&props, g->inputs.at[i]);
-        p->input[i] = value_info(w, g->inputs.at[i], &props);
-        if (!p->input[p->n_input++])
+    p->input = T2O_NEW_N(w->arena, Onnx__ValueInfoProto *, g->inputs.n + g->constants.n);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (!add_input(w, p, g->inputs.at[i]))
             return false;
-    }
+    for (size_t i = 0; i < g->constants.n; i++)
+        if (is_left_out(w, g->constants.at[i]) && !add_input(w, p, g->constants.at[i]))
+            return false;
     return true;
 }
 
@@ -446,7 +583,7 @@ static bool initialisers_field(writer *w, const t2o_graph *g, Onnx__GraphProto *
         if (g->inputs.at[i]->initial && !add_initialiser(w, p, g->inputs.at[i], g->inputs.at[i]->initial))
             return false;
     for (size_t i = 0; i < g->constants.n; i++)
-        if (!add_initialiser(w, p, g->constants.at[i], g->constants.at[i]->data))
+        if (!is_left_out(w, g->constants.at[i]) && !add_initialiser(w, p, g->constants.at[i], g->constants.at[i]->data))
             return false;
     return true;
 }
@@ -464,7 +601,7 @@ static bool initialiser_infos(writer *w, const t2o_graph *g, value_infos *infos)
     for (size_t i = 0; !w->options->strip_meta && i < g->constants.n; i++) {
         t2o_props props = { 0 };
         t2o_metadata_of_value(&props, g->constants.at[i]);
-        if (props.n && !add_info(w, infos, g->constants.at[i], &props))
+        if (props.n && !is_left_out(w, g->constants.at[i]) && !add_info(w, infos, g->constants.at[i], &props))
             return false;
     }
     return true;
@@ -532,17 +669,70 @@ static void opset_imports_field(writer *w, Onnx__ModelProto *p)
     p->n_opset_import = w->domains.n + 1;
     p->opset_import = T2O_NEW_N(w->arena, Onnx__OperatorSetIdProto *, p->n_opset_import);
     p->opset_import[0] = opset_import(w, "", w->options->opset);
-    for (size_t i = 0; i < w->domains.n; i++)
-        p->opset_import[i + 1] = opset_import(w, w->domains.entries[i].key, CUSTOM_DOMAIN_VERSION);
+    for (size_t i = 0; i < w->domains.n; i++) {
+        const char *domain = w->domains.entries[i].key;
+        int64_t stated = w->source ? (intptr_t)t2o_map_get(&w->source->opsets, domain) : 0;
+        p->opset_import[i + 1] = opset_import(w, domain, stated ? stated : CUSTOM_DOMAIN_VERSION);
+    }
 }
 
-static int ir_version(const t2o_onnx_options *options)
+static int ir_version(const t2o_onnx_options *options, bool functions)
 {
     int needed = t2o_ir_version_for(options->opset);
     if (options->ir_version)
         return options->ir_version;
-    int least = options->opset >= 20 ? 10 : LEAST_IR_VERSION;
+    int least = options->opset >= 20 ? 10 : functions ? FUNCTIONS_IR_VERSION : LEAST_IR_VERSION;
     return needed < least ? least : needed;
+}
+
+/* ---- Functions ---- */
+
+static bool function_names(writer *w, const t2o_graph *g, Onnx__FunctionProto *p)
+{
+    p->input = T2O_NEW_N(w->arena, char *, g->inputs.n);
+    p->output = T2O_NEW_N(w->arena, char *, g->outputs.n);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (!name_field(w, g->inputs.at[i], &p->input[p->n_input++]))
+            return false;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (!name_field(w, g->outputs.at[i].value, &p->output[p->n_output++]))
+            return false;
+    return true;
+}
+
+static Onnx__FunctionProto *function_proto(writer *w, const t2o_graph *g)
+{
+    NEW_MESSAGE(w, p, FunctionProto, function_proto);
+    const char *name = strrchr(g->name, ':') + 1;
+    p->name = text_field(name);
+    p->domain = text_field(t2o_intern_n(w->s, g->name, (size_t)(name - 2 - g->name)));
+    p->node = T2O_NEW_N(w->arena, Onnx__NodeProto *, g->n_nodes);
+    for (const t2o_node *n = g->first; n; n = n->next)
+        if (!(p->node[p->n_node++] = node_proto(w, n)))
+            return NULL;
+    return function_names(w, g, p) ? p : NULL;
+}
+
+/* Each imports what the model does: its nodes are in the same signatures. */
+static bool functions_field(writer *w, const t2o_graph *g, Onnx__ModelProto *p)
+{
+    p->functions = T2O_NEW_N(w->arena, Onnx__FunctionProto *, g->functions.n);
+    for (size_t i = 0; i < g->functions.n; i++)
+        if (!(p->functions[p->n_functions++] = function_proto(w, g->functions.at[i])))
+            return false;
+    return true;
+}
+
+/* Those of the model that was read, and what this one was made of. */
+static t2o_props properties(writer *w)
+{
+    t2o_props props = { 0 };
+    for (size_t i = 0; w->source && !w->options->strip_meta && i < w->source->props.n; i++)
+        if (strcmp(w->source->props.at[i].key, T2O_SOURCE))
+            t2o_push(w->arena, &props, w->source->props.at[i]);
+    if (w->options->source)
+        t2o_push(w->arena, &props, ((t2o_prop){ T2O_SOURCE, w->options->source }));
+    return props;
 }
 
 static Onnx__ModelProto *model_proto(writer *w, const t2o_graph *g)
@@ -550,17 +740,23 @@ static Onnx__ModelProto *model_proto(writer *w, const t2o_graph *g)
     NEW_MESSAGE(w, p, ModelProto, model_proto);
     t2o_props props = { 0 };
     p->has_ir_version = true;
-    p->ir_version = ir_version(w->options);
+    p->ir_version = ir_version(w->options, g->functions.n > 0);
     p->producer_name = text_field("t2o");
     p->producer_version = text_field(T2O_VERSION);
     p->graph = graph_proto(w, g);
-    if (!p->graph)
+    if (!p->graph || !functions_field(w, g, p))
         return NULL;
     p->graph->name = text_field("main_graph");
     if (!w->options->strip_meta)
         t2o_metadata_of_graph(&props, g);
     p->graph->n_metadata_props = props_field(w, &props, &p->graph->metadata_props);
+    t2o_props own = properties(w);
+    p->n_metadata_props = props_field(w, &own, &p->metadata_props);
     opset_imports_field(w, p);
+    for (size_t i = 0; i < p->n_functions; i++) {
+        p->functions[i]->n_opset_import = p->n_opset_import;
+        p->functions[i]->opset_import = p->opset_import;
+    }
     return p;
 }
 
@@ -609,27 +805,59 @@ static bool fits(writer *w, const Onnx__ModelProto *model)
     uint64_t size = w->tensor_bytes;
     if (size <= INT32_MAX)
         size = onnx__model_proto__get_packed_size(model);
-    if (size <= INT32_MAX)
-        return true;
-    t2o_fail(w->s, "E0102",
-             "the model takes %.2f GiB, but one ONNX file holds at most 2 GiB (2^31-1 bytes)",
-             (double)size / (1 << 30));
-    t2o_hint(w->s, "write the weights into a file of their own: --weights external");
-    return false;
+    return size <= INT32_MAX;
 }
 
-bool t2o_onnx_write(const t2o_graph *g, const t2o_onnx_options *options, t2o_output *out)
+/* The writer of a model with its structures built; NULL after an error. */
+static const Onnx__ModelProto *build(writer *w, const t2o_graph *g, t2o_weights weights)
 {
-    writer w = { .s = g->s, .arena = g->s->arena, .options = options };
-    const t2o_graph *torch = g->program ? g->program->graph : NULL;
+    const t2o_graph *torch = g->program && !g->program->onnx ? g->program->graph : NULL;
+    *w = (writer){ .s = g->s, .arena = g->s->arena, .options = w->options, .weights = weights };
+    w->source = g->program ? g->program->onnx : NULL;
     t2o_metadata_count_users(torch);
-    const Onnx__ModelProto *model = model_proto(&w, g);
+    const Onnx__ModelProto *model = model_proto(w, g);
     t2o_metadata_clear_users(torch);
-    if (!model || !fits(&w, model))
+    return model;
+}
+
+static bool write_external(writer *w, t2o_output **data)
+{
+    static const uint8_t zeros[4096];
+    *data = t2o_output_open(w->s, w->options->data_path);
+    if (!*data)
         return false;
+    if (w->options->archive)
+        t2o_output_copies_from(*data, w->options->archive);
+    for (size_t i = 0; i < w->external.n; i++) {
+        const placed *at = &w->external.at[i];
+        for (uint64_t gap; (gap = at->offset - t2o_output_size(*data)) > 0;)
+            t2o_output_write(*data, zeros, gap < sizeof zeros ? gap : sizeof zeros);
+        if (t2o_tensor_contiguous(at->tensor))
+            t2o_output_write(*data, at->tensor->data, (size_t)t2o_onnx_tensor_size(at->tensor));
+        else
+            write_strided(*data, at->tensor);
+    }
+    return true;
+}
+
+bool t2o_onnx_write(const t2o_graph *g, const t2o_onnx_options *options, t2o_output *out, t2o_output **data)
+{
+    writer w = { .options = options };
+    const Onnx__ModelProto *model = build(&w, g, options->weights);
+    *data = NULL;
+    if (model && options->weights == T2O_WEIGHTS_EMBED && options->data_path && !fits(&w, model)) {
+        t2o_warn(g->s, "the model takes more than 2 GiB, so its weights go into %s", base_name(options->data_path));
+        model = build(&w, g, T2O_WEIGHTS_EXTERNAL);
+    }
+    if (!model)
+        return false;
+    if (!fits(&w, model))
+        return t2o_fail(g->s, "E0102", "the model takes more than 2 GiB (2^31-1 bytes), the most that one ONNX file holds");
     if (w.strided.n)
         qsort(w.strided.at, w.strided.n, sizeof *w.strided.at, by_address);
+    if (options->archive)
+        t2o_output_copies_from(out, options->archive);
     stream to = { .base.append = append, .w = &w, .out = out };
     protobuf_c_message_pack_to_buffer(&model->base, &to.base);
-    return true;
+    return !w.external.n || write_external(&w, data);
 }
