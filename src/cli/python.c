@@ -1,0 +1,40 @@
+/* python.c: the last steps of `t2o convert MODEL -o OUT.py`: source and, beside it, the weights. */
+#include "base/file.h"
+#include "cli/cli.h"
+#include "python/python.h"
+
+bool output_is_python(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 3 && !strcmp(path + n - 3, ".py");
+}
+
+const char *weights_of_python(t2o_session *s, const char *path)
+{
+    return t2o_printf(s->arena, "%.*s.safetensors", (int)strlen(path) - 3, path);
+}
+
+bool step_python(run *r)
+{
+    return t2o_script_python(r->script, r->program, &r->python);
+}
+
+/* Both files are complete before either gets its name. */
+bool step_write_python(run *r)
+{
+    const char *weights = weights_of_python(r->s, r->output);
+    if (!stamp_run(r))
+        return false;
+    t2o_output *data = t2o_output_open(r->s, weights), *source = data ? t2o_output_open(r->s, r->output) : NULL;
+    if (!source || !t2o_safetensors_write(r->s, &r->python.weights, r->stamp, data)) {
+        t2o_output_discard(data);
+        t2o_output_discard(source);
+        return false;
+    }
+    t2o_output_write(source, r->python.text, r->python.n);
+    r->bytes_written = t2o_output_size(data) + t2o_output_size(source);
+    bool ok = t2o_output_commit(data);
+    if (!ok)
+        t2o_output_discard(source);
+    return ok && t2o_output_commit(source);
+}

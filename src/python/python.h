@@ -1,0 +1,18 @@
+/* python.h: what stands beside a Python module: its weights as a safetensors file.
+ *
+ * The data go from where they are (the mapped archive) to the output without a copy. The same weights give the same
+ * bytes: they stand in order of falling element size, then of name, so that each is aligned to its elements.
+ */
+#ifndef T2O_PYTHON_PYTHON_H
+#define T2O_PYTHON_PYTHON_H
+
+#include "base/file.h"
+#include "graph/graph.h"
+
+/* False after E0101 (a dtype that the format does not have) or E0507 (no data in the archive). The caller
+ * commits. `source` (or NULL) stands in the metadata. */
+bool t2o_safetensors_write(t2o_session *s, const t2o_weight_list *weights, const char *source, t2o_output *out);
+/* The `source` that a file was written with; NULL for others. */
+const char *t2o_safetensors_source(t2o_session *s, const t2o_file *file);
+
+#endif
