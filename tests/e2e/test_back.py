@@ -1,0 +1,48 @@
+"""There and back: .pt2 to ONNX, that to an archive again, and the archive to ONNX, with the numbers of PyTorch."""
+import json
+
+import pytest
+
+import case
+from paths import CASES, ROOT
+
+NAMES = sorted(f.parent.name for f in CASES.glob("*/case.json"))
+LIMITS = {  # what cannot go all the way
+    "carried_sizes": "a size that a loop carries is a tensor in ONNX",
+    "extremes_of_nan": "ArgMax of ONNX passes NaN over, PyTorch's takes it",
+    "fourier": "complex numbers come back as pairs",
+    "fourier_dynamic": "a slice whose ends are computed is Python source only",
+    "statistics_of_training": "--state const drops the statistics",
+    "written_arguments": "the operators are the test's own",
+    "written_arguments_functional": "the operators are the test's own",
+}
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in LIMITS])
+def test_there_and_back(name, t2o, tmp_path):
+    folder, facts = CASES / name, json.loads((CASES / name / "case.json").read_text())
+    steps = [folder / "model.pt2", tmp_path / "a.onnx", tmp_path / "b.pt2", tmp_path / "c.onnx"]
+    rules = ["-r", CASES.parent / "rules" / facts["rules"]] if facts.get("rules") else []
+    for a, b in zip(steps, steps[1:]):
+        done = t2o("convert", a, "-o", b, "--state", "const", *rules)
+        assert done.returncode == 0, f"{a.name} to {b.name}: {done.stderr}"
+    for index in range(case.data_sets(folder)):
+        got = case.run_ort(steps[-1], case.read_data(folder, "input", index))
+        want = case.read_data(folder, "output", index)[:len(got) if facts.get("state") else None]
+        assert not case.compare(want, got, least_atol=max(facts.get("atol", 0), 1e-6))
+
+
+def test_weights_keep_their_names(t2o, tmp_path):
+    """An archive made of a model that says what its weights are has the state_dict of the original."""
+    digits = ROOT / "examples" / "digits" / "digits.pt2"
+    for a, b in ((digits, "a.onnx"), (tmp_path / "a.onnx", "b.pt2"), (tmp_path / "b.pt2", "b.py"), (digits, "c.py")):
+        assert t2o("convert", a, "-o", tmp_path / b).returncode == 0
+    names = [header(tmp_path / f"{n}.safetensors") for n in "bc"]
+    assert {n: names[0][n] for n in names[0]} == {n: names[1][n] for n in names[0]}
+    assert set(names[1]) - set(names[0]) == {n for n in names[1] if n.endswith("num_batches_tracked")}
+
+
+def header(path):
+    data = path.read_bytes()
+    entries = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+    return {n: (e["dtype"], e["shape"]) for n, e in entries.items() if n != "__metadata__"}
