@@ -206,6 +206,8 @@ function M.cast(v, dtype)
   if types.is_complex(v.dtype) or types.is_complex(dtype) then
     core.decline(string.format("a cast from %s to %s", v.dtype, dtype))
   end
+  local number = types.number_of(v) -- float32 may not hold it
+  if type(number) == "number" then return g.scalar(number, dtype) end
   local folded = cast_constant(v, dtype)
   if folded then return folded end
   local content = core.content(v)
@@ -345,6 +347,28 @@ local function reshape_target(x, dims)
   return out
 end
 
+--- The operands and attributes of the node that makes x, where that is an `op`; else nil.
+function g.made_by(x, op)
+  local node = core.producer(x)
+  if not node or node.op ~= "onnx::" .. op or not core.field(node.inputs[1], "known_rank") then return nil end
+  return node.inputs, core.arguments(node)
+end
+
+local RESHAPES = { ["onnx::Reshape"] = true, ["onnx::Unsqueeze"] = true, ["onnx::Squeeze"] = true }
+
+-- What x was before it was last reshaped, where the target is a constant from there too; else x.
+local function before_reshapes(x, dims)
+  local node = core.producer(x)
+  while node and RESHAPES[node.op] and core.field(node.inputs[1], "known_rank") do
+    for _, d in ipairs(reshape_target(node.inputs[1], dims)) do
+      if core.is_dim(d) then return x end
+    end
+    x = node.inputs[1]
+    node = core.producer(x)
+  end
+  return x
+end
+
 --- x with another shape (integers and dims, none of them -1).
 function g.reshape(x, dims)
   for _, d in ipairs(dims) do
@@ -354,6 +378,7 @@ function g.reshape(x, dims)
       return y
     end
   end
+  x = before_reshapes(x, dims)
   if #dims == x.rank then
     local same = true
     for i, d in ipairs(x.shape) do same = same and d == dims[i] end
@@ -384,11 +409,18 @@ local body_methods = {}
 core.body_meta.__index = body_methods
 
 --- The body's outputs, a list, its nodes being built here.
-function body_methods.inline(body, operands) return core.inline(body, operands) end
+function body_methods.inline(body, operands)
+  local outer = dim_values
+  dim_values = {} -- a symbol of the body may be another operand the next time
+  local ok, outputs = xpcall(core.inline, core.on_error, body, operands)
+  dim_values = outer
+  if not ok then error(outputs, 0) end
+  return outputs
+end
 
 --- The body as an attribute (of If); it uses the operands as values of the graph around it.
 function body_methods.as_body(body, operands)
-  return core.body("body", function() return core.inline(body, operands) end)
+  return core.body("body", function() return body:inline(operands) end)
 end
 
 -- ---- giving up, bodies ----

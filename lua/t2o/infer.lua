@@ -6,7 +6,7 @@
 local core = require("t2o.core")
 
 local M = {}
-local shapes, contents = {}, {}
+local shapes, contents, types, entries = {}, {}, {}, {}
 local asked = {} -- operators whose built-in files have been run
 
 local registry = {}
@@ -21,7 +21,28 @@ function registry:content(names, fn)
   for _, name in ipairs(type(names) == "table" and names or { names }) do contents[name] = fn end
 end
 
+--- What the outputs are where that is no matter of dtypes: fn(n) -> a text for each, "seq(tensor(float32))" or
+--- "float32"; nil where it is not known.
+function registry:type(names, fn)
+  for _, name in ipairs(type(names) == "table" and names or { names }) do types[name] = fn end
+end
+
+--- What comes into the body of an operator: fn(n, name) -> list of { value, shape }, one for each input of the body in
+--- attribute `name`: the value whose dtype it has, and its shape.
+function registry:body(names, fn)
+  for _, name in ipairs(type(names) == "table" and names or { names }) do entries[name] = fn end
+end
+
 M.registry = registry
+
+--- Whether the graph comes from a file that says nothing of sizes that differ by name: they may be 1 where they meet.
+M.exact = false
+
+local function load(op)
+  if asked[op] then return end
+  asked[op] = true
+  core.load("infer", op:match("^(.-)::") or op) -- of another domain: the files that name the domain
+end
 
 local HOLDS_SIZES = { int32 = true, int64 = true }
 
@@ -40,23 +61,68 @@ local function apply_content(rule, n, output)
   if list and fits(list, dtype) then core.set_content(output, list) end
 end
 
---- Sets shapes (and contents) of the outputs of a node that has just been built.
-function M.apply(op, inputs, attrs, outputs)
-  local n = { op = op, inputs = inputs, attrs = attrs, outputs = #outputs }
-  if not asked[op] then
-    asked[op] = true
-    core.load("infer", op)
+-- What a rule gives; of a file nothing is certain, and what its rule cannot work out is not known.
+local function ask(rule, n)
+  if not M.exact then return table.pack(rule(n)) end
+  local out = table.pack(pcall(rule, n))
+  return out[1] and table.move(out, 2, out.n, 1, {}) or {}
+end
+
+local function set_shapes(rule, n, outputs, set)
+  local out = table.pack(rule(n))
+  for i = 1, n.outputs do
+    local v = outputs[i]
+    if out[i] and v and not core.field(v, "container") then set(v, out[i]) end
   end
+end
+
+--- Sets shapes (and contents) of the outputs of a node that has just been built; with `set` instead of core.set_shape.
+function M.apply(op, inputs, attrs, outputs, set)
+  local n = { op = op, inputs = inputs, attrs = attrs, outputs = outputs.n or #outputs }
+  load(op)
   local rule = shapes[op]
-  if rule then
-    local out = table.pack(rule(n))
-    for i = 1, #outputs do
-      if out[i] then core.set_shape(outputs[i], out[i]) end
+  if rule then ask(function() set_shapes(rule, n, outputs, set or core.set_shape) end) end
+  local content = contents[op]
+  if content and outputs[1] then ask(function() apply_content(content, n, outputs[1]) end) end
+end
+
+--- Sets dtypes and types of outputs that are not known.
+function M.types(n, outputs)
+  load(n.op)
+  local rule = types[n.op]
+  local out = rule and ask(rule, n) or {}
+  for i = 1, outputs.n do
+    local v = outputs[i]
+    if v and out[i] and core.field(v, "kind") == "tensor" then
+      if out[i]:find("(", 1, true) then core.set_container(v, out[i])
+      elseif core.field(v, "dtype") == "none" then core.set_dtype(v, out[i]) end
     end
   end
-  local content = contents[op]
-  if content and outputs[1] then apply_content(content, n, outputs[1]) end
 end
+
+--- Gives the inputs of a node's bodies the dtypes and shapes that the file does not state.
+function M.enter_bodies(n)
+  load(n.op)
+  local rule = entries[n.op]
+  for name, body in pairs(rule and n.attrs or {}) do
+    local given = M.is_body(body) and rule(n, name) or {}
+    for i, v in ipairs(M.is_body(body) and core.body_ports(body) or {}) do
+      local like, shape = given[i] and given[i][1], given[i] and given[i][2]
+      if like and core.field(v, "dtype") == "none" then M.take_type(v, like) end
+      local open = core.field(v, "kind") == "tensor" and not core.field(v, "known_rank")
+      if shape and open then core.set_shape(v, shape) end
+    end
+  end
+end
+
+--- v is of the type of `like`, a value or the name of a dtype.
+function M.take_type(v, like)
+  if type(like) == "string" then return core.set_dtype(v, like) end
+  local container = core.field(like, "container")
+  if container then core.set_container(v, container) else core.set_dtype(v, core.field(like, "dtype")) end
+end
+
+function M.is_body(x) return type(x) == "userdata" and getmetatable(x) == core.body_meta end
 
 local bodies = {} -- graph of a body -> its outputs
 
@@ -72,10 +138,14 @@ function M.body(name, fn)
 end
 
 --- The outputs of the body in an attribute, or nil.
-function M.body_outputs(n, name) return n.attrs[name] and bodies[n.attrs[name]] end
+function M.body_outputs(n, name)
+  local body = n.attrs[name]
+  if M.is_body(body) then return (select(2, core.body_ports(body))) end
+  return body and bodies[body]
+end
 
 function M.has(op)
-  core.load("infer", op)
+  load(op)
   return shapes[op] ~= nil
 end
 
@@ -93,7 +163,12 @@ function M.broadcast(a, b)
       out[i] = y
     else
       -- the one that cannot be 1 is what both are
-      out[i] = core.compare(x, 1) ~= 1 and core.compare(y, 1) == 1 and y or x
+      local x_fits, y_fits = core.compare(x, 1) == 1, core.compare(y, 1) == 1
+      if M.exact and not x_fits and not y_fits then
+        out[i] = core.fresh()
+      else
+        out[i] = not x_fits and y_fits and y or x
+      end
     end
   end
   return out

@@ -2,6 +2,7 @@
 --
 -- opset:lower    the operator exists below the bound: g builds in the signatures of bound - 1
 -- opset:express  it does not: other operators take its place, g builds in the newest signatures
+-- opset:raise    how a node of an opset below the bound is said at the bound; g builds in the signatures of the bound
 --
 -- Whatever is built is lowered in its turn, so neither has to think of opsets far below its bound.
 
@@ -11,15 +12,16 @@ local types = require("t2o.types")
 
 local M = {}
 local lowerings = {} -- op -> list of { below, fn, inputs, attrs, place }, the largest `below` first
+local raisings = {}  -- the same, the smallest first
 
-local asked = {}     -- operators whose built-in files have been run
+local asked = {}     -- operators whose built-in files have been run, by group
 
 local registry = {}
 
 -- "Gelu(X, bias?) {approximate='none', axis}" -> op, input names, attribute defaults
 local function parse(text)
-  local op, inputs, attrs = text:match("^%s*([%w_]+)%s*%((.-)%)%s*(.-)%s*$")
-  if not op then error("a lowering begins with Op(inputs) {attributes}", 3) end
+  local op, inputs, attrs = text:match("^%s*([%w_%.:]+)%s*%((.-)%)%s*(.-)%s*$")
+  if not op then error("a rule begins with Op(inputs) {attributes}", 3) end
   local names, defaults = {}, {}
   for name in inputs:gmatch("[%w_%.]+") do names[#names + 1] = name end
   for name, default in attrs:gmatch("([%w_]+)%s*=%s*([^,}]+)") do
@@ -29,33 +31,56 @@ local function parse(text)
   return op, names, defaults
 end
 
-local function register(text, options, fn, opset)
+M.parse = parse
+
+local function register(registered, text, options, fn, opset)
   local op, names, defaults = parse(text)
-  local list = lowerings[op] or {}
+  local list = registered[op] or {}
   list[#list + 1] = {
     below = options.below, fn = fn, inputs = names, attrs = defaults, opset = opset, order = #list,
     place = core.where(),
   }
   table.sort(list, function(a, b)
-    if a.below ~= b.below then return a.below > b.below end
+    if a.below ~= b.below then return (a.below > b.below) == (registered == lowerings) end
     return a.order < b.order
   end)
-  lowerings[op] = list
+  registered[op] = list
 end
 
 --- opset:lower("Clip(input, min?, max?)", { below = 11 }, function(g, n) ... return value end)
 --- n has the inputs and attributes by name, n.inputs, n.attrs, n.outputs. Returns the new outputs; nil keeps the node
 --- as it is, in the signature before `below`.
 function registry:lower(text, options, fn)
-  register(text, options, fn, options.below - 1)
+  register(lowerings, text, options, fn, options.below - 1)
 end
 
 --- opset:express("Gelu(X) {approximate='none'}", { below = 20 }, function(g, n) ... return value end)
 function registry:express(text, options, fn)
-  register(text, options, fn, builder.newest)
+  register(lowerings, text, options, fn, builder.newest)
+end
+
+--- opset:raise("ReduceMean(data) {axes, keepdims=1}", { below = 18 }, function(g, n) ... return value end)
+--- For models that are read: a node in the signature before `below`. Returns the new outputs; nil where it means the
+--- same in the newer signature.
+function registry:raise(text, options, fn)
+  register(raisings, text, options, fn, options.below)
 end
 
 M.registry = registry
+
+local function load_rules(group, op)
+  local key = group .. "/" .. op
+  if not asked[key] then
+    asked[key] = true
+    core.load(group, op)
+  end
+end
+
+--- The rules that bring an operator into newer signatures, the smallest bound first.
+function M.raisings(op)
+  load_rules("raise", op)
+  return raisings[op] or {}
+end
 
 local function view_of(rule, node)
   local n = { inputs = node.inputs, outputs = node.outputs, attrs = core.arguments(node) }
@@ -66,20 +91,19 @@ local function view_of(rule, node)
   return n
 end
 
+--- What a rule returns for a node, as a list.
+function M.apply(rule, node) return table.pack(rule.fn(builder.g, view_of(rule, node))) end
+
 --- The replacement of an ONNX node at this opset: a list of values, or nil when the node may stay.
 function M.lower(node, opset)
   local op = node.op:match("^onnx::(.*)$") or ""
-  if not asked[op] then
-    asked[op] = true
-    core.load("opset", op)
-  end
+  load_rules("opset", op)
   local from = node.opset
   for _, rule in ipairs(lowerings[op] or {}) do
     if opset < rule.below and rule.below <= from then
       builder.set_current(nil)
       core.set_opset(rule.opset)
-      local function call() return table.pack(rule.fn(builder.g, view_of(rule, node))) end
-      local ok, result = xpcall(call, core.on_error)
+      local ok, result = xpcall(M.apply, core.on_error, rule, node)
       core.set_opset(builder.newest)
       if not ok and core.is_decline(result) then
         core.fail("E0303", string.format("%s cannot be expressed below opset %d: %s", node.op:gsub("^onnx::", ""),
@@ -100,11 +124,18 @@ function M.again(n, inputs, attrs)
   inputs = inputs or n.inputs
   inputs.n = inputs.n or #inputs
   local outputs = core.build(n.op, inputs, attrs or n.attrs, n.outputs.n)
-  for i, v in ipairs(outputs) do
-    local old = n.outputs[i]
-    if core.field(old, "known_rank") then core.set_shape(v, old.shape) end
+  for i, v in ipairs(outputs) do M.take_type(v, n.outputs[i]) end
+  return table.unpack(outputs, 1, n.outputs.n)
+end
+
+--- v has the shape that `old`, whose place it takes, is known to have; the same type where that is no tensor.
+function M.take_type(v, old)
+  if not old then return end
+  if core.field(old, "container") then
+    core.set_container(v, old.container)
+  elseif core.field(old, "known_rank") then
+    core.set_shape(v, old.shape)
   end
-  return table.unpack(outputs)
 end
 
 --- A copy of the attributes with changes; `false` removes one.
@@ -116,6 +147,9 @@ function M.attrs(n, changes)
   end
   return out
 end
+
+--- An operator by its name, in the signature in force: inputs (their number in n), attributes, number of outputs.
+M.build = core.build
 
 --- fn() with g in the newest signatures, for a lowering that takes other operators after all.
 M.at_newest = builder.at_newest
@@ -155,8 +189,8 @@ function M.computed_in(g, n, dtype, from)
   local out = core.build(n.op, inputs, n.attrs, n.outputs.n)
   for i, v in ipairs(out) do
     local old = n.outputs[i]
-    if core.field(old, "known_rank") then core.set_shape(v, old.shape) end
-    if v.dtype ~= old.dtype then out[i] = g.Cast(v, { to = old.dtype }) end
+    M.take_type(v, old)
+    if old and v.dtype ~= old.dtype then out[i] = g.Cast(v, { to = old.dtype }) end
   end
   return table.unpack(out)
 end

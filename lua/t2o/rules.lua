@@ -111,18 +111,44 @@ end
 
 local KINDS = { copy = 0, same = 2 }
 
---- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy.
+--- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy; 4: none, but arguments are written.
 function M.view_kind(op, node)
   load_views(op)
   local v = views[op]
-  if not v or (v.when and not v.when(core.arguments(node))) then return 0 end
+  if not v then return M.written(op) and 4 or 0 end
+  if (v.when and not v.when(core.arguments(node))) then return 0 end
   if v.kind == 3 and v.rebuild and node.contiguous[1] then return 1 end
   local certain = v.decide and v.decide(core.arguments(node), node)
   return certain and KINDS[certain] or v.kind
 end
 
+--- What an op of kind 4 gives and writes; nil where its schema says it.
+function M.effects_of(op) return views[op] and views[op].effects end
+
+--- The schema of an op that a user's rule says to write into arguments, as in Tensor(a!) x; else nil. The built-in
+--- rules for such ops are about their calls in functional graphs.
+function M.written(op)
+  for _, c in ipairs(ops[op] or {}) do
+    local schema = c.layer > 1 and M.schema_of(c)
+    if schema and #schema.written > 0 then return schema end
+  end
+end
+
 --- How the base of a view is rebuilt, or nil.
 function M.inverse_of(op) return views[op] and views[op].rebuild end
+
+--- The schemas of an operator's overloads, by name: those for which there are rules.
+function M.overloads(operator)
+  core.load("ops")
+  local out = {}
+  for op, list in pairs(ops) do
+    for _, c in ipairs(op:match("^[^.]+") == operator and list or {}) do
+      if c.schema_text then out[#out + 1] = M.schema_of(c) break end
+    end
+  end
+  table.sort(out, function(x, y) return x.name < y.name end)
+  return out
+end
 
 --- All ops with a rule, sorted.
 function M.ops()
@@ -216,6 +242,14 @@ end
 --- Ops whose result is their first argument itself; with `when`, only calls for whose arguments it holds.
 function namespace:alias(names, when)
   for _, name in ipairs(names) do views[op_of(self, name)] = { kind = 2, when = when, place = core.where() } end
+end
+
+--- Ops that write into arguments for whose values `when` holds, beside giving results. fn(t, a, n) makes torch calls;
+--- it returns the list of results and { argument = what it holds afterwards }.
+function namespace:writes(names, when, fn)
+  for _, name in ipairs(names) do
+    views[op_of(self, name)] = { kind = 4, when = when, effects = fn, place = core.where() }
+  end
 end
 
 --- Ops without results that say nothing about the numbers: assertions and hints.

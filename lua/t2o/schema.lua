@@ -75,8 +75,9 @@ local function parse_param(whole, text)
   declaration = trim(declaration or text)
   local kind, name = declaration:match("^(.-)%s+([%w_]+)$")
   if not kind then fail(whole, "parameter '" .. text .. "' has no name") end
-  kind = kind:gsub("%(.-%)", "")
   local p = { name = name, key = KEYWORDS[name] and name .. "_" or name }
+  p.written = kind:find("!)", 1, true) ~= nil -- Tensor(a!)
+  kind = kind:gsub("%(.-%)", "")
   p.optional = kind:sub(-1) == "?"
   kind = p.optional and kind:sub(1, -2) or kind
   local item, size = kind:match("^(.*)%[(%d*)%]$")
@@ -86,6 +87,12 @@ local function parse_param(whole, text)
   p.has_default = default ~= nil
   if default then p.default = parse_default(trim(default)) end
   return p
+end
+
+local function count_results(returns)
+  local inner = returns:match("^%((.*)%)$")
+  if not inner then return 1 end
+  return trim(inner) == "" and 0 or #split(inner)
 end
 
 --- Parses "name.overload(Type name=default, *, Type name) -> Type".
@@ -102,6 +109,8 @@ function M.parse(text)
   local returns = rest:sub(close + 1):match("^%s*%->%s*(.-)%s*$")
   if not returns then fail(text, "'-> results' is missing") end
   local schema = { text = text, name = name:gsub("%.default$", ""), params = {}, returns = returns, by_name = {} }
+  schema.results = count_results(returns)
+  schema.written = {} -- the parameters that the operator writes into
   local inside, keyword = trim(rest:sub(2, close - 1)), false
   for _, piece in ipairs(inside == "" and {} or split(inside)) do
     piece = trim(piece)
@@ -112,6 +121,7 @@ function M.parse(text)
       p.keyword = keyword
       schema.params[#schema.params + 1] = p
       schema.by_name[p.name] = p
+      if p.written then schema.written[#schema.written + 1] = p end
     end
   end
   return schema

@@ -8,9 +8,10 @@
 --       { "relu", { self = "c64[2]" }, "c64[2]", fails = "Relu takes" },
 --     }
 --
--- A tensor is written "dtype[dims]"; letters in dims are symbols. A third field that is a list gives several results, a
--- list in it a list of tensors. `want` is one text, or a list of them for several results; a large result is told by
--- its number of `nodes`; `fails` is a part of the error.
+-- A tensor is written "dtype[dims]"; letters in dims are symbols. A number that the run computes is "symint", "symfloat"
+-- or "symbool"; `sizes` lists tensors that are there only to tell what the letters are. A third field that is a list
+-- gives several results, a list in it a list of tensors, "-" in it a result that nobody reads. `want` is one text, or a
+-- list of them for several results; a large result is told by its number of `nodes`; `fails` is a part of the error.
 
 local core = require("t2o.core")
 local rules = require("t2o.rules")
@@ -36,7 +37,10 @@ local function read_dim(text)
   return sign == "+" and d + math.tointeger(number) or d - math.tointeger(number)
 end
 
+local NUMBERS = { symint = true, symfloat = true, symbool = true }
+
 local function tensor(text, name, is_input)
+  if NUMBERS[text] then return core.torch_value(text, name, is_input) end
   local dtype, dims = text:match("^(%w+)%[(.-)%]$")
   if not DTYPES[dtype] then error("'" .. text .. "' is no tensor such as f32[2, 3]", 0) end
   local shape = {}
@@ -46,7 +50,9 @@ local function tensor(text, name, is_input)
   return v
 end
 
-local function is_tensor(text) return type(text) == "string" and text:find("^%w+%[.*%]$") end
+local function is_tensor(text)
+  return type(text) == "string" and (text:find("^%w+%[.*%]$") or NUMBERS[text]) and true
+end
 
 local function argument(p, value)
   if p and p.list and type(value) == "table" then
@@ -58,7 +64,7 @@ local function argument(p, value)
   end
   if is_tensor(value) then return tensor(value, p and p.name or "x", true) end
   if p and p.type == "ScalarType" and type(value) == "string" then return { dtype = value } end
-  if p and p.type:find("^SymInt") and type(value) == "string" then return read_dim(value) end
+  if p and (p.type:find("^SymInt") or p.type == "Scalar") and type(value) == "string" then return read_dim(value) end
   return value
 end
 
@@ -66,7 +72,7 @@ local function results(spec)
   if type(spec) == "string" then return { tensor(spec, "out") } end
   local out = {}
   for i, x in ipairs(spec) do
-    out[i] = type(x) == "table" and results(x) or tensor(x, "out_" .. i)
+    out[i] = x ~= "-" and (type(x) == "table" and results(x) or tensor(x, "out_" .. i))
   end
   return out
 end
@@ -192,6 +198,7 @@ end
 local function run_row(ns, row)
   local op = ns .. "::" .. row[1]
   core.torch_graph()
+  for i, text in ipairs(row.sizes or {}) do tensor(text, "size_" .. i, true) end
   local values, why = core.translate(core.torch_call(op, sorted_arguments(row, schema_for(op)), results(row[3])))
   local built, uses = { nodes = 0 }, {}
   for _, v in ipairs(values or {}) do built.nodes = built.nodes + count_uses(v, uses) end

@@ -7,6 +7,9 @@ local builder = require("t2o.builder")
 local types = require("t2o.types")
 local compat = require("t2o.compat")
 local half = require("t2o.half")
+local autocast = require("t2o.autocast")
+local keep = require("t2o.keep")
+local batch = require("t2o.batch")
 
 local M = {}
 local g = builder.g
@@ -103,10 +106,13 @@ local function try(list, index, node, a)
   local c = list[index]
   if not a and c.kind ~= "handler" and c.kind ~= "mapping" then
     local schema = schema_at(list, index)
-    if schema then
+    if not schema then
+      a = core.arguments(node)
+    else
       local why
       a, why = schemas.bind(schema, core.arguments(node), core.argument_names(node), builder.wrap)
       if not a then core.fail("E0602", string.format("the rule at %s does not fit the call: %s", c.place, why)) end
+      if node.autocast then a = autocast.arguments(node, schema, a) end
     end
   end
   if c.when and not c.when(a, node) then core.decline("its condition does not hold") end
@@ -145,12 +151,30 @@ end
 function M.translate(node)
   builder.set_current(node)
   if core.is_complex_call(node) then rules.load_complex(node.op) end
-  local list = rules.candidates(node.op)
+  local list = rules.candidates(node.op) or {}
   local reasons = {}
-  local ok, results, place = xpcall(run, core.on_error, list, 1, node, nil, reasons)
+  local ok, results, place
+  if core.is_batched(node) then
+    ok, results, place = xpcall(batch.run, core.on_error, list, node, reasons)
+  else
+    ok, results, place = xpcall(run, core.on_error, list, 1, node, nil, reasons)
+  end
   if ok then return results, place, nil end
   if not core.is_decline(results) then error(results, 0) end
+  if core.keeps_unknown() then
+    ok, results = xpcall(keep.keep, core.on_error, node)
+    if ok then return results, nil, nil end
+    if not core.is_decline(results) then error(results, 0) end
+    reasons[#reasons + 1] = "--unknown keep: " .. results.reason
+  end
   return nil, nil, reasons
+end
+
+local function run_inside(list, a)
+  local outer, strict = core.set_rule(nil)
+  local results = run(list, 1, builder.current(), a)
+  core.set_rule(outer, strict)
+  return table.unpack(results, 1, results.n)
 end
 
 -- g.aten["softmax.int"](x, dim): another rule as a function.
@@ -159,11 +183,26 @@ local function call_rule(op, ...)
   if not list then error("there is no rule for " .. op, 2) end
   local schema = schema_at(list, 1)
   if not schema then error("the rule for " .. op .. " has no schema to call it by", 2) end
-  local a = schemas.bind_call(schema, table.pack(...), builder.wrap)
-  local outer, strict = core.set_rule(nil)
-  local results = run(list, 1, builder.current(), a)
-  core.set_rule(outer, strict)
-  return table.unpack(results, 1, results.n)
+  return run_inside(list, schemas.bind_call(schema, table.pack(...), builder.wrap))
+end
+
+-- A call for all of a batch: with the rules of the operator, or of another one, for arguments by their keys.
+batch.set_engine(function(node)
+  local list = rules.candidates(node.op)
+  local schema = list and schema_at(list, 1)
+  return schema and schemas.bind(schema, core.arguments(node), core.argument_names(node), builder.wrap), schema
+end, function(op, a)
+  local list = rules.candidates(op)
+  if not list then core.decline("there is no rule for " .. op) end
+  return run_inside(list, a)
+end)
+
+--- The same for arguments by their names in the schema; `names` lists those that are given.
+function M.call(op, given, names)
+  local list = rules.candidates(op)
+  local a, why = schemas.bind(schema_at(list, 1), given, names, builder.wrap)
+  if not a then core.fail("E0602", string.format("the rule for %s does not fit the call: %s", op, why)) end
+  return run_inside(list, a)
 end
 
 --- The rule for numbers that are not complex as a function of the arguments by name, whatever the values are marked

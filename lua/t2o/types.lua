@@ -23,8 +23,18 @@ local COMPLEX_OF = { float16 = "complex32", bfloat16 = "complex64", float32 = "c
 -- Values that stand for a Python number: they count less in promotion than a tensor does.
 local wrapped = setmetatable({}, { __mode = "k" })
 
-function M.mark_wrapped(v, number) wrapped[v] = number == nil and 0 or number end
+function M.mark_wrapped(v, number)
+  if number == nil then number = false end -- not known here
+  wrapped[v] = number
+end
+
 function M.is_wrapped(v) return wrapped[v] ~= nil end
+
+--- The number that a value stands for; what is no value is returned as it is.
+function M.number_of(x)
+  if core.is_value(x) then return wrapped[x] end
+  return x
+end
 
 function M.kind(dtype) return KIND[dtype] end
 function M.bits(dtype) return BITS[dtype] end

@@ -12,7 +12,9 @@ function meta.__index(v, key)
   local method = methods[key]
   if method then return method end
   local value = field(v, key)
-  if value == nil and key ~= "name" then error("a value has no field '" .. tostring(key) .. "'", 2) end
+  if value == nil and key ~= "name" and key ~= "device" then
+    error("a value has no field '" .. tostring(key) .. "'", 2)
+  end
   return value
 end
 
@@ -57,11 +59,22 @@ function M.common(x, y, dtype)
 end
 
 local function is_zero(x) return x == 0 end
-local function is_one(x) return x == 1 end
+
+-- Whether x + y is x: an integer 0, which has no sign to change.
+local function is_nothing(y, x)
+  return types.number_of(y) == 0 and core.is_value(x) and types.is_int(x.dtype) and types.result_type(x, y) == x.dtype
+end
+
+-- Whether x * y is x: y is 1 and has no say in the dtype.
+local function is_one(y, x)
+  return types.number_of(y) == 1 and core.is_value(x) and x.dtype ~= "bool" and types.result_type(x, y) == x.dtype
+end
 
 function meta.__add(x, y)
   if is_zero(y) and types.is_float(x.dtype) then return x end
   if is_zero(x) and types.is_float(y.dtype) then return y end
+  if is_nothing(y, x) then return x end
+  if is_nothing(x, y) then return y end
   x, y = M.common(x, y)
   return x.dtype == "bool" and build.Or(x, y) or build.Add(x, y)
 end
@@ -72,8 +85,8 @@ function meta.__sub(x, y)
 end
 
 function meta.__mul(x, y)
-  if is_one(y) and types.is_float(x.dtype) then return x end
-  if is_one(x) and types.is_float(y.dtype) then return y end
+  if is_one(y, x) then return x end
+  if is_one(x, y) then return y end
   x, y = M.common(x, y)
   return x.dtype == "bool" and build.And(x, y) or build.Mul(x, y)
 end

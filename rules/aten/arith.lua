@@ -44,8 +44,11 @@ end
 binary({ "add" }, BOTH, function(g, a) return sum_scaled(g, a.self, a.other, a.alpha) end, ALPHA)
 binary({ "sub", "subtract" }, BOTH, function(g, a) return minus(g, a.self, a.other, a.alpha) end, ALPHA)
 binary({ "rsub" }, BOTH, function(g, a) return minus(g, a.other, a.self, a.alpha) end, ALPHA)
+-- PyTorch makes 0 of a NaN here, which Relu does not.
 binary({ "_add_relu" }, BOTH, function(g, a)
-  return g.Relu(sum_scaled(g, a.self, a.other, a.alpha))
+  local y = sum_scaled(g, a.self, a.other, a.alpha)
+  local zero = g.scalar(0, y)
+  return g.Where(g.Greater(y, zero), y, zero)
 end, ALPHA)
 binary({ "mul", "multiply" }, BOTH, function(_, a) return a.self * a.other end)
 

@@ -41,7 +41,7 @@ local function scaled(g, q, scale)
   return q / g.Sqrt(g.scalar(length, q.dtype))
 end
 
--- Scores with their mask, and which of them are shut out (nil: none).
+-- Scores with their mask; which of them are shut out, or which are open (nil: all).
 local function masked_scores(g, a, q, k)
   local scores = g.MatMul(scaled(g, q, a.scale), swap_last(g, k))
   local mask, low = a.attn_mask, g.scalar(-math.huge, q.dtype)
@@ -50,15 +50,16 @@ local function masked_scores(g, a, q, k)
     return g.Where(causal_mask(g, q:size(-2), k:size(-2)), scores, low)
   end
   if not mask then return scores end
-  if mask.dtype == "bool" then return g.Where(mask, scores, low), g.Not(mask) end
+  if mask.dtype == "bool" then return g.Where(mask, scores, low), nil, mask end
   mask = mask:to(q.dtype)
   return g.Add(scores, mask), g.Equal(mask, low)
 end
 
 -- A row that is shut out altogether is NaN after Softmax and 0 in PyTorch; the others are 0 there
 -- already.
-local function weights(g, scores, shut)
+local function weights(g, scores, shut, open)
   local w = g.Softmax(scores, { axis = -1 })
+  if open then return g.Where(open, w, g.scalar(0, w.dtype)) end
   return shut and g.Where(shut, g.scalar(0, w.dtype), w) or w
 end
 
@@ -68,8 +69,8 @@ local function attention(g, a)
   if a.enable_gqa then
     k, v = repeat_heads(g, k, a.query:size(-3)), repeat_heads(g, v, a.query:size(-3))
   end
-  local scores, shut = masked_scores(g, a, a.query, k)
-  local w = weights(g, scores, shut)
+  local scores, shut, open = masked_scores(g, a, a.query, k)
+  local w = weights(g, scores, shut, open)
   return g.MatMul(w, v), w, scores
 end
 

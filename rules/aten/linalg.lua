@@ -895,8 +895,7 @@ local function sum_norm(g, x, ord, first, second, keepdim)
   local along, over = first, second
   if math.abs(ord) ~= 1 then along, over = second, first end
   local sums = g.ReduceSum(g.Abs(x), g.ints { along }, { keepdims = 1 })
-  local reduce = ord > 0 and g.ReduceMax or g.ReduceMin
-  local y = reduce(sums, g.ints { over }, { keepdims = 1 })
+  local y = g.aten[ord > 0 and "amax" or "amin"](sums, { over }, true)
   return keepdim and y or g.Squeeze(y, g.ints { first, second })
 end
 

@@ -50,17 +50,51 @@ end)
 
 -- ---- products ----
 
+-- What x was before its first dimensions were put into one; nil where they were not. Programs in basic operators have
+-- a matrix product between two such changes of shape, where PyTorch's own multiplies as it is.
+local function unflattened(g, x)
+  local inputs = g.made_by(x, "Reshape")
+  local wide = inputs and inputs[1]
+  if not wide or wide.rank <= x.rank then return nil end
+  for d = 1 - x.rank, -1 do
+    if not util.equal(wide:size(d), x:size(d)) then return nil end
+  end
+  return util.equal(util.product(wide.shape, 1, wide.rank - x.rank + 1), x:size(0)) and wide or nil
+end
+
+-- The first dimensions that both factors of a batch of products had, or had in one of them.
+local function batch_dims(g, x, y)
+  local wide, other = unflattened(g, x), unflattened(g, y)
+  if not wide then wide, other = other, nil end
+  if not wide then return nil end
+  local dims = table.move(wide.shape, 1, wide.rank - 2, 1, {})
+  local same = other and util.same_shape(dims, table.move(other.shape, 1, other.rank - 2, 1, {}))
+  return (same or util.all_static(dims)) and dims or nil
+end
+
 for schema, name in pairs {
   ["matmul(Tensor self, Tensor other) -> Tensor"] = "other",
   ["linalg_matmul(Tensor self, Tensor other) -> Tensor"] = "other",
-  ["mm(Tensor self, Tensor mat2) -> Tensor"] = "mat2",
-  ["bmm(Tensor self, Tensor mat2) -> Tensor"] = "mat2",
   ["mv(Tensor self, Tensor vec) -> Tensor"] = "vec",
   ["dot(Tensor self, Tensor tensor) -> Tensor"] = "tensor",
   ["vdot(Tensor self, Tensor other) -> Tensor"] = "other",
 } do
   aten:rule(schema, function(g, a) return matmul(g, a.self, a[name]) end)
 end
+
+aten:rule("mm(Tensor self, Tensor mat2) -> Tensor", function(g, a)
+  return g.reshape(matmul(g, unflattened(g, a.self) or a.self, a.mat2), { a.self:size(0), a.mat2:size(1) })
+end)
+
+aten:rule("bmm(Tensor self, Tensor mat2) -> Tensor", function(g, a)
+  local x, y = a.self, a.mat2
+  local dims = batch_dims(g, x, y)
+  if not dims then return matmul(g, x, y) end
+  local function spread(v)
+    return g.reshape(v, table.move(v.shape, 2, 3, #dims + 1, util.copy(dims)))
+  end
+  return g.reshape(matmul(g, spread(x), spread(y)), { x:size(0), x:size(1), y:size(2) })
+end)
 
 -- A product in a dtype of its own.
 local function wide(g, a)
@@ -70,7 +104,7 @@ end
 aten:rule("mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", wide)
 aten:rule("bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", wide)
 aten:rule("_int_mm(Tensor self, Tensor mat2) -> Tensor", function(g, a)
-  return g.MatMul(a.self:to("int32"), a.mat2:to("int32"))
+  return g.MatMulInteger(a.self, a.mat2)
 end)
 
 -- The sum over the last dims of both.
@@ -209,7 +243,9 @@ local function fits_gemm(a)
   return util.is_float(dtype)
 end
 
-local function addmm(g, a)
+local function addmm(g, a, n)
+  local x = not util.is_half(a.mat1.dtype) and a.self.rank == 1 and unflattened(g, a.mat1)
+  if x then return g.reshape(added(a.self, matmul(g, x, a.mat2), a), n.outputs[1].shape) end
   if not fits_gemm(a) then return added(a.self, matmul(g, a.mat1, a.mat2), a) end
   local c = a.beta ~= 0 and a.self or nil
   return g.Gemm(a.mat1, a.mat2, c, { alpha = a.alpha, beta = a.beta })
@@ -219,8 +255,8 @@ aten:rule("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar
           .. "-> Tensor", addmm)
 aten:rule("_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "
           .. "Scalar alpha=1, "
-          .. "bool use_gelu=False) -> Tensor", function(g, a)
-  local y = addmm(g, a)
+          .. "bool use_gelu=False) -> Tensor", function(g, a, n)
+  local y = addmm(g, a, n)
   return a.use_gelu and g.aten.gelu(y) or g.Relu(y)
 end)
 

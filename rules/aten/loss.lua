@@ -245,12 +245,15 @@ local function unbatch(g, loss, x, reduction)
   return reduction == NONE and x.rank < 2 and g.Squeeze(loss, g.ints { 0 }) or reduced(g, loss, reduction)
 end
 
+-- What is above 0; a NaN is not, and does not count.
+local function positive(g, x) return g.Where(g.Greater(x, g.scalar(0, x)), x, g.scalar(0, x)) end
+
 aten:rule("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, "
           .. "int reduction=1) -> Tensor", function(g, a)
   local x, target = batch(g, a.self, 2), batch(g, a.target, 1)
   local index = g.Unsqueeze(target, g.ints { 1 })
   local own = g.GatherElements(x, index, { axis = 1 })
-  local off = at_least(g, g.scalar(a.margin, x) - own + x, 0)
+  local off = positive(g, g.scalar(a.margin, x) - own + x)
   if a.p == 2 then off = g.Mul(off, off) end
   if a.weight then off = off * g.Gather(a.weight, index) end
   local class = g.Range(g.const(0), g.scalar(x:size(1), "int64"), g.const(1))
@@ -269,7 +272,7 @@ local function multilabel_margin(g, a)
   local same = g.And(g.Equal(g.Unsqueeze(index, last), class), g.Unsqueeze(valid, last))
   local is_target = g.Greater(sum_of(g, same:to("int32"), 1), g.scalar(0, "int32"))
   local own = g.GatherElements(x, index, { axis = 1 })
-  local off = at_least(g, g.scalar(1, x) - g.Unsqueeze(own, last) + g.Unsqueeze(x, g.ints { 1 }), 0)
+  local off = positive(g, g.scalar(1, x) - g.Unsqueeze(own, last) + g.Unsqueeze(x, g.ints { 1 }))
   local counts = g.And(g.Unsqueeze(valid, last), g.Unsqueeze(g.Not(is_target), g.ints { 1 }))
   off = g.ReduceSum(g.Where(counts, off, zero), g.ints { 1, 2 }, { keepdims = 0 })
   local loss = g.Div(off, g.scalar(x:size(1), x))

@@ -1,6 +1,7 @@
 -- rules/aten/reduce.lua: reductions: sums, means, extremes, norms, variances.
 
 local aten = require("t2o.rules").namespace("aten")
+local core = require("t2o.core")
 local types = require("t2o.types")
 local util = require("t2o.util")
 
@@ -115,9 +116,20 @@ aten:rule("_is_any_true(Tensor self) -> Tensor", quantifier(false))
 -- bool and 16-bit integers are reduced in a dtype for which ONNX has the reduction.
 local STAND_IN = { bool = "uint8", int16 = "int32", uint16 = "int32" }
 
+-- Whether an element may be not a number, as no integer and nothing cast from one is.
+local function may_hold_nan(x)
+  if not types.is_float(x.dtype) then return false end
+  local made_by = core.producer(x)
+  return not (made_by and made_by.op == "onnx::Cast" and not types.is_float(made_by.inputs[1].dtype))
+end
+
+-- One element that is not a number makes the result so, which runtimes do not see to. A sum of sizes cannot become
+-- it in another way, as a sum of infinities can.
 local function extreme(g, op, x, dims, keepdim)
-  local y = x:to(STAND_IN[x.dtype] or x.dtype)
-  return over(g, op, y, dims, keepdim):to(x.dtype)
+  local y = over(g, op, x:to(STAND_IN[x.dtype] or x.dtype), dims, keepdim):to(x.dtype)
+  if x.rank == 0 or not may_hold_nan(x) then return y end
+  local sizes = over(g, "ReduceL1", x, dims, keepdim)
+  return g.Where(g.IsNaN(sizes), sizes, y)
 end
 
 -- What is not a number is the extreme, which runtimes do not see so: beyond every other number then.
@@ -161,8 +173,8 @@ end)
 -- ---- norms ----
 
 local function norm(g, x, p, dims, keepdim)
-  if p == math.huge then return over(g, "ReduceMax", g.Abs(x), dims, keepdim) end
-  if p == -math.huge then return over(g, "ReduceMin", g.Abs(x), dims, keepdim) end
+  if p == math.huge then return extreme(g, "ReduceMax", g.Abs(x), dims, keepdim) end
+  if p == -math.huge then return extreme(g, "ReduceMin", g.Abs(x), dims, keepdim) end
   if p == 0 then return over(g, "ReduceSum", x:to("bool"):to(x.dtype), dims, keepdim) end
   if p == 1 then return over(g, "ReduceL1", x, dims, keepdim) end
   if p == 2 then return over(g, "ReduceL2", x, dims, keepdim) end

@@ -14,8 +14,8 @@ end
 
 local function itself(x) return x end
 
--- Axes to resize: { dim, have, want, scale }; scale is the factor that was given, nil where it follows
--- from the sizes.
+-- Axes to resize: { dim, have, want, scale }; scale is the factor that was given, nil where it follows from the sizes;
+-- ignored_at lists the whole factors that count in its place where the run finds the sizes to be such.
 local function axes_of(x, want, scales)
   local axes, m = {}, #want
   for i = 1, m do
@@ -70,8 +70,13 @@ local function ratio(g, axis, dtype, align)
     if util.equal(axis.want, 1) then return g.scalar(0.0, dtype) end
     return g.scalar(axis.have - 1, dtype) / g.scalar(axis.want - 1, dtype)
   end
-  if axis.scale then return g.scalar(1 / axis.scale, dtype) end
-  return g.scalar(axis.have, dtype) / g.scalar(axis.want, dtype)
+  if not axis.scale then return g.scalar(axis.have, dtype) / g.scalar(axis.want, dtype) end
+  local step = g.scalar(1 / axis.scale, dtype)
+  for _, times in ipairs(axis.ignored_at or {}) do
+    local met = g.Equal(g.scalar(axis.want, "int64"), g.scalar(axis.have * times, "int64"))
+    step = g.Where(met, g.scalar(1 / times, dtype), step)
+  end
+  return step
 end
 
 -- Where each result stands in the input, as floats of the axis' length.
@@ -305,13 +310,23 @@ end
 -- doubles it.
 local KEEPS = { linear = { 1 }, nearest2d = { 1, 2 } }
 
+-- Whether floor(have * scale) may be have * times, for more than one element.
+local function may_meet(axis, times)
+  local over = axis.scale - times
+  return not is_fixed(axis) and (util.is_static(axis.want) or over > 0 and over < 0.5)
+end
+
+local function drop_ignored_factor(axis, keeps)
+  axis.ignored_at = {}
+  for _, times in ipairs(keeps or {}) do
+    if util.equal(axis.want, axis.have * times) then axis.scale = nil end
+    if axis.scale and may_meet(axis, times) then table.insert(axis.ignored_at, times) end
+  end
+end
+
 local function resize(g, x, want, scales, kind, align)
   local axes = axes_of(x, want, scales)
-  for _, axis in ipairs(axes) do
-    for _, times in ipairs(KEEPS[kind.keeps] or {}) do
-      if util.equal(axis.want, axis.have * times) then axis.scale = nil end
-    end
-  end
+  for _, axis in ipairs(axes) do drop_ignored_factor(axis, KEEPS[kind.keeps]) end
   return same_size(axes, align) and x or kind.build(g, x, axes, align)
 end
 

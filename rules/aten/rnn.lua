@@ -2,6 +2,7 @@
 
 local core = require("t2o.core")
 local aten = require("t2o.rules").namespace("aten")
+local util = require("t2o.util")
 
 -- ---- cells ----
 
@@ -111,8 +112,10 @@ local function layer_state(g, state, a, layer)
   return g.Slice(state, g.ints { first }, g.ints { first + a.directions }, g.ints { 0 })
 end
 
-local function attributes(a, kind)
-  local attrs = { hidden_size = a.params[2]:size(1), outputs = 1 + #a.states }
+local function attributes(g, a, kind)
+  local size = a.params[2]:size(1)
+  if not util.is_static(size) then return g.decline("a dynamic hidden size") end
+  local attrs = { hidden_size = size, outputs = 1 + #a.states }
   for name, value in pairs(kind.attrs or {}) do attrs[name] = value end
   if a.directions == 2 then attrs.direction = "bidirectional" end
   if kind.activation then
@@ -134,7 +137,7 @@ local function whole_layer(g, a, x, layer, name)
   local w, r, b = layer_weights(g, a, layer, kind.order)
   local states = {}
   for i, state in ipairs(a.states) do states[i] = layer_state(g, state, a, layer) end
-  states[#states + 1] = attributes(a, kind)
+  states[#states + 1] = attributes(g, a, kind)
   local out = { g[kind.op](x, w, r, b, nil, table.unpack(states)) }
   return merged(g, out[1], x, a), { table.unpack(out, 2) }
 end

@@ -25,7 +25,15 @@ local function map(list, fn)
 end
 
 local function unsqueeze(g, x, dim)
-  return g.Unsqueeze(x, g.ints { dim })
+  local inner = g.made_by(x, "Unsqueeze")
+  if not inner or not inner[2].is_constant then return g.Unsqueeze(x, g.ints { dim }) end
+  local dims = map(inner[2]:tolist(), function(d)
+    d = util.dim(d, x.rank)
+    return d < dim and d or d + 1
+  end)
+  dims.n, dims[dims.n + 1] = dims.n + 1, dim
+  table.sort(dims)
+  return g.Unsqueeze(inner[1], g.ints(dims))
 end
 
 -- ---- the same elements under other sizes ----
@@ -177,6 +185,10 @@ aten:rule("requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!
 -- ---- orders of dimensions ----
 
 local function permute(g, x, perm)
+  local inner, made = g.made_by(x, "Transpose")
+  if inner then
+    x, perm = inner[1], map(perm, function(p) return made.perm[p + 1] end)
+  end
   for i, p in ipairs(perm) do
     if p ~= i - 1 then return g.Transpose(x, { perm = perm }) end
   end

@@ -228,8 +228,10 @@ end
 
 aten:rule("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
           .. "(Tensor, Tensor, Tensor)",
-  function(g, a)
+  function(g, a, n)
     local x, dim = a.self, a.dim
+    -- PyTorch 2.13 counts dims twice in the shape that it records for the last one, given as -1
+    if dim and #n.outputs[1].shape ~= x.rank then g.decline("the archive records another rank; give dim from 0 on") end
     if x.rank == 0 or not dim then x, dim = flat(g, x), 0 end
     dim = util.dim(dim, x.rank)
     local y, inverse, counts = unique_consecutive(g, x, dim)
@@ -239,6 +241,9 @@ aten:rule("unique_consecutive(Tensor self, bool return_inverse=False, bool retur
 aten:rule("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> "
           .. "(Tensor, Tensor, Tensor)",
   function(g, a) return unique_consecutive(g, a.self, util.dim(a.dim, a.self.rank)) end)
+
+-- A number of a kind above the tensor's, 2.5 beside integers, keeps its own.
+local function number_beside(g, x, tensor) return g.scalar(x, types.result_type(tensor, x)) end
 
 local function isin(g, elements, test, invert)
   elements, test = util.promote(elements, test)
@@ -253,8 +258,8 @@ for overload, kinds in pairs { Tensor_Tensor = "Tensor elements, Tensor test_ele
   local options = "*, bool assume_unique=False, bool invert=False"
   aten:rule(string.format("isin.%s(%s, %s) -> Tensor", overload, kinds, options), function(g, a)
     local elements, test = a.elements, a.test_elements
-    if not elements then elements = g.scalar(a.element, test.dtype) end
-    if not test then test = g.scalar(a.test_element, elements.dtype) end
+    if not elements then elements = number_beside(g, a.element, test) end
+    if not test then test = number_beside(g, a.test_element, elements) end
     return isin(g, elements, test, a.invert)
   end)
 end
@@ -281,13 +286,13 @@ for _, kind in ipairs { "Tensor", "Scalar" } do
     function(g, a)
       local sequence = a.sorted_sequence
       if a.sorter then sequence = g.GatherElements(sequence, a.sorter, { axis = -1 }) end
-      local v = kind == "Tensor" and a.self or g.scalar(a.self, sequence.dtype)
+      local v = kind == "Tensor" and a.self or number_beside(g, a.self, sequence)
       return searchsorted(g, sequence, v, a.right or a.side == "right", a.out_int32)
     end)
   aten:rule("bucketize." .. kind .. "(" .. kind .. " self, Tensor boundaries, *, bool out_int32=False, "
             .. "bool right=False) -> Tensor",
     function(g, a)
-      local v = kind == "Tensor" and a.self or g.scalar(a.self, a.boundaries.dtype)
+      local v = kind == "Tensor" and a.self or number_beside(g, a.self, a.boundaries)
       return searchsorted(g, a.boundaries, v, a.right, a.out_int32)
     end)
 end

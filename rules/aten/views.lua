@@ -1,6 +1,8 @@
--- rules/aten/views.lua: ops whose result shares memory with their first argument, and ops that only assert.
+-- rules/aten/views.lua: ops whose result shares memory with their first argument, ops that write into arguments beside
+-- their results, and ops that only assert.
 --
--- The function of a view gives the base back with the window replaced by what it shows now.
+-- The function of a view gives the base back with the window replaced by what it shows now. Names stand here in full:
+-- an op whose name is put together would be asked about without this file, and be no view.
 
 local aten = require("t2o.rules").namespace("aten")
 
@@ -114,11 +116,69 @@ for name, inverse in pairs {
   aten:view(name, function(t, _, changed) return t.aten[inverse](changed) end)
 end
 
+aten:view("_neg_view", function(t, _, changed) return t.aten.neg(changed) end)
+
+-- One part of complex numbers; the real part of real ones is the tensor itself.
+aten:view("real", function(t, base, changed)
+  if not base.dtype:find("^complex") then return t.aten.alias(changed) end
+  return t.aten.complex(changed, t.call("aten::imag", { changed }, base))
+end)
+
+aten:view("imag", function(t, base, changed)
+  return t.aten.complex(t.call("aten::real", { changed }, base), changed)
+end)
+
+-- Windows that do not overlap: what stands at one place in all of them lies `step` apart in the base. One element of
+-- windows that do is written several times, which only PyTorch's order of writing could tell.
+aten:view("unfold", function(t, base, changed, a)
+  if base.rank == 0 or a.step < a.size then return nil end
+  local dim = a.dimension < 0 and a.dimension + base.rank or a.dimension
+  local shape = changed.shape
+  local reach = (table.remove(shape, dim + 1) - 1) * a.step + 1
+  shape = changed.shape
+  shape[#shape] = nil
+  for i = 0, a.size - 1 do
+    local part = t.call("aten::select.int", { { dtype = base.dtype, shape = shape } }, changed, -1, i)
+    base = t.aten.slice_scatter(base, part, dim, i, i + reach, a.step)
+  end
+  return base
+end)
+
+-- Pieces that end before given places.
+local function split_at(t, base, changed, dim, places, output)
+  return t.aten.slice_scatter(base, changed, dim, places[output - 1] or 0, places[output] or math.maxinteger, 1)
+end
+
+-- Pieces of equal size, the first ones one longer where it does not come out even.
+local function split_evenly(t, base, changed, dim, n, output)
+  local size = base:size(dim)
+  if math.type(size) ~= "integer" then return nil end
+  return piece(t, base, changed, dim, (output - 1) * (size // n) + math.min(output - 1, size % n))
+end
+
+aten:view("tensor_split.sections", function(t, base, changed, a, output)
+  return split_evenly(t, base, changed, a.dim, a.sections, output)
+end)
+
+aten:view("tensor_split.indices", function(t, base, changed, a, output)
+  return split_at(t, base, changed, a.dim, a.indices, output)
+end)
+
+for name, d in pairs { ["hsplit.int"] = 1, ["vsplit.int"] = 0, ["dsplit.int"] = 2 } do
+  aten:view(name, function(t, base, changed, a, output)
+    return split_evenly(t, base, changed, math.min(d, base.rank - 1), a.sections, output)
+  end)
+end
+
+for name, d in pairs { ["hsplit.array"] = 1, ["vsplit.array"] = 0, ["dsplit.array"] = 2 } do
+  aten:view(name, function(t, base, changed, a, output)
+    return split_at(t, base, changed, math.min(d, base.rank - 1), a.indices, output)
+  end)
+end
+
 -- Views whose base cannot be rebuilt: several of its elements may be one, or the window is not a plain one.
 for _, name in ipairs {
-  "expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid", "meshgrid.indexing", "unfold", "view.dtype",
-  "real", "imag", "_neg_view", "hsplit.int", "vsplit.int",
-  "dsplit.int", "hsplit.array", "vsplit.array", "dsplit.array", "tensor_split.sections", "tensor_split.indices",
+  "expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid", "meshgrid.indexing", "view.dtype",
 } do
   aten:view(name)
 end
@@ -132,12 +192,47 @@ aten:maybe_view({ "contiguous" }, nil, function(a, n)
   return rows and "same" or "copy"
 end)
 
-aten:maybe_view({ "to.dtype" }, nil, function(a, n)
-  if a.copy or n.inputs[1].dtype ~= n.outputs[1].dtype then return "copy" end
-  return (a.memory_format or "preserve") == "preserve" and "same" or nil
+-- What has the dtype and lies on the device already is not copied.
+aten:maybe_view({ "to.dtype", "to.device", "to.dtype_layout", "to.other", "type_as" }, nil, function(a, n)
+  local from, to = n.inputs[1], n.outputs[1]
+  if a.copy or from.dtype ~= to.dtype or from.device ~= to.device then return "copy" end
+  return from.device and (a.memory_format or "preserve") == "preserve" and "same" or nil
 end)
 
-aten:maybe_view { "to.device", "to.dtype_layout", "to.other", "type_as" }
+-- ---- what training writes ----
+
+aten:writes(
+  { "batch_norm", "native_batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm", "_batch_norm_with_update" },
+  function(a) return a.training ~= false and a.running_mean ~= nil end,
+  function(t, a, n)
+    local m, v = a.running_mean, a.running_var
+    local saved = { n.outputs[2] or m, n.outputs[3] or m }
+    local y, mean, rstd, new_mean, new_var = t.call("aten::_native_batch_norm_legit_functional",
+      { n.outputs[1], saved[1], saved[2], m, v }, a.input, a.weight, a.bias, m, v, true,
+      a.momentum or a.exponential_average_factor, a.eps or a.epsilon)
+    return { y, mean, rstd }, { running_mean = new_mean, running_var = new_var }
+  end)
+
+-- The statistics of the instances of a batch count together, as their mean.
+aten:writes({ "instance_norm" }, function(a) return a.use_input_stats and a.running_mean ~= nil end,
+  function(t, a)
+    local m, axes, every = a.running_mean, {}, { 0 }
+    local x = t.call("aten::to.dtype", { { dtype = m.dtype, shape = a.input.shape } }, a.input, { dtype = m.dtype })
+    for d = 2, x.rank - 1 do
+      axes[#axes + 1] = d
+      every[#every + 1] = d
+    end
+    local of_each = { dtype = m.dtype, shape = { x:size(0), x:size(1) } }
+    local function blend(old, new)
+      local function scaled(y, by) return t.call("aten::mul.Tensor", { m }, y, by) end
+      return t.call("aten::add.Tensor", { m }, scaled(old, 1 - a.momentum), scaled(new, a.momentum))
+    end
+    local var = t.call("aten::mean.dim", { m }, t.call("aten::var.correction", { of_each }, x, axes, 1), { 0 })
+    return {}, {
+      running_mean = blend(m, t.call("aten::mean.dim", { m }, x, every)),
+      running_var = blend(a.running_var, var),
+    }
+  end)
 
 aten:drop {
   "_assert_async.msg", "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range",

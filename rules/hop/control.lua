@@ -38,17 +38,54 @@ hop:rule("while_loop(Graph cond_graph, Graph body_graph, Tensor[] carried, Tenso
     return table.unpack(g.Loop(nil, table.unpack(inputs)))
   end)
 
--- Along the first dimension; what is carried comes first in what the body takes and gives.
-hop:rule("scan(Graph combine_graph, Tensor[] init, Tensor[] xs, Tensor[] additional) -> Tensor[]", function(g, a, n)
+-- ---- along the first dimension ----
+
+-- The dtypes and shapes of what one round sees.
+local function slices(xs)
   local specs = {}
-  for i, v in ipairs(a.init) do specs[i] = { v.dtype, v.shape } end
-  for _, v in ipairs(a.xs) do
-    specs[#specs + 1] = { v.dtype, table.move(v.shape, 2, v.rank, 1, {}) }
-  end
-  local body = g.body("body", specs, function(...)
-    return table.unpack(a.combine_graph:inline(join({ ... }, a.additional)))
+  for i, v in ipairs(xs) do specs[i] = { v.dtype, table.move(v.shape, 2, v.rank, 1, {}) } end
+  return specs
+end
+
+local function states(values)
+  local specs = {}
+  for i, v in ipairs(values) do specs[i] = { v.dtype, v.shape } end
+  return specs
+end
+
+-- fn(carried..., slices...) gives what is carried on, then what is stacked: `outputs` in all.
+local function scan(g, init, xs, outputs, fn)
+  local inputs = join(init, xs)
+  inputs[#inputs + 1] = {
+    body = g.body("body", join(states(init), slices(xs)), fn), num_scan_inputs = #xs, outputs = outputs,
+  }
+  return g.Scan(table.unpack(inputs))
+end
+
+hop:rule("scan(Graph combine_graph, Tensor[] init, Tensor[] xs, Tensor[] additional) -> Tensor[]", ANY,
+  function(g, a, n)
+    return table.unpack(scan(g, a.init, a.xs, n.outputs.n, function(...)
+      return table.unpack(a.combine_graph:inline(join({ ... }, a.additional)))
+    end))
   end)
-  local inputs = join(a.init, a.xs)
-  inputs[#inputs + 1] = { body = body, num_scan_inputs = #a.xs, outputs = n.outputs.n }
-  return table.unpack(g.Scan(table.unpack(inputs)))
+
+for _, name in ipairs { "map_impl", "map" } do
+  hop:rule(name .. "(Graph body_graph, Tensor[] xs, Tensor[] additional) -> Tensor[]", ANY, function(g, a, n)
+    return table.unpack(scan(g, {}, a.xs, n.outputs.n, function(...)
+      return table.unpack(a.body_graph:inline(join({ ... }, a.additional)))
+    end))
+  end)
+end
+
+-- The first element is its own result, which a flag tells: runtimes do not scan what is left of a single one.
+hop:rule("associative_scan(Graph combine_graph, Tensor[] xs, Tensor[] additional) -> Tensor[]", ANY, function(g, a)
+  local n, init = #a.xs, { g.scalar(true, "bool") }
+  for i, x in ipairs(a.xs) do init[i + 1] = g.Gather(x, g.scalar(0, "int64"), { axis = 0 }) end
+  local out = scan(g, init, a.xs, 1 + 2 * n, function(is_first, ...)
+    local operands, results = { ... }, {}
+    local combined = a.combine_graph:inline(join(operands, a.additional))
+    for i = 1, n do results[i] = g.Where(is_first, operands[n + i], combined[i]) end
+    return g.scalar(false, "bool"), table.unpack(join(results, results))
+  end)
+  return table.unpack(out, n + 2)
 end)

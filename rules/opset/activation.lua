@@ -29,6 +29,11 @@ end
 
 opset:express("Swish(X) {alpha=1.0}", { below = 24 }, function(g, n) return swish(g, n.X, n.alpha) end)
 
+-- ONNX Runtime has no kernel, and from opset 25 on no longer puts the definition in its place.
+opset:express("Swish(X) {alpha=1.0}", { below = 28 }, function(g, n)
+  if g.target == "ort_cpu" then return swish(g, n.X, n.alpha) end
+end)
+
 opset:express("SwiGLU(A, B) {alpha=1.0}", { below = 28 }, function(g, n)
   return g.Mul(g.Swish(n.A, { alpha = n.alpha }), n.B)
 end)

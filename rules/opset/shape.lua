@@ -193,6 +193,13 @@ local function pad_by_concat(g, x, pads, value)
   return x
 end
 
+-- 8-bit floats came to Cast, Reshape and the operators of quantisation first.
+for _, text in ipairs { "Transpose(data)", "Squeeze(data, axes?)", "Unsqueeze(data, axes)", "Flatten(input)" } do
+  opset:express(text, { below = 21 }, function(g, n)
+    if n.inputs[1].dtype:find("^float8") then return lib.computed_in(g, n, "float32") end
+  end)
+end
+
 local PAD = "Pad(data, pads, constant_value?, axes?) {mode='constant'}"
 
 opset:express(PAD, { below = 19 }, function(g, n)

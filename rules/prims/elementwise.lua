@@ -3,6 +3,8 @@
 local prims = require("t2o.rules").namespace("prims")
 local types = require("t2o.types")
 
+local ANY = { complex = "both" } -- the rule of aten's op says which numbers it takes
+
 for prim, op in pairs {
   abs = "abs", acos = "acos", acosh = "acosh", asin = "asin", asinh = "asinh", atan = "atan", atanh = "atanh",
   bessel_i0 = "i0", bessel_i0e = "special_i0e", bessel_i1 = "special_i1", bessel_i1e = "special_i1e",
@@ -10,11 +12,11 @@ for prim, op in pairs {
   conj_physical = "conj_physical", cos = "cos", cosh = "cosh", digamma = "digamma", erf = "erf", erf_inv = "erfinv",
   erfc = "erfc", erfcx = "special_erfcx", exp = "exp", exp2 = "exp2", expm1 = "expm1", floor = "floor",
   isfinite = "isfinite", lgamma = "lgamma", log = "log", log10 = "log10", log1p = "log1p", log2 = "log2",
-  ndtri = "special_ndtri", neg = "neg", reciprocal = "reciprocal", round = "round", rsqrt = "rsqrt", sign = "sign",
-  signbit = "signbit", sin = "sin", sinh = "sinh", spherical_bessel_j0 = "special_spherical_bessel_j0",
+  ndtri = "special_ndtri", neg = "neg", real = "real", reciprocal = "reciprocal", round = "round", rsqrt = "rsqrt",
+  sign = "sign", sin = "sin", sinh = "sinh", spherical_bessel_j0 = "special_spherical_bessel_j0",
   sqrt = "sqrt", tan = "tan", tanh = "tanh", trunc = "trunc",
 } do
-  prims:rule(prim .. "(Tensor self) -> Tensor", function(g, a) return g.aten[op](a.self) end)
+  prims:rule(prim .. "(Tensor self) -> Tensor", ANY, function(g, a) return g.aten[op](a.self) end)
 end
 
 for prim, op in pairs {
@@ -26,7 +28,7 @@ for prim, op in pairs {
   shift_left = "bitwise_left_shift.Tensor", shift_right_arithmetic = "bitwise_right_shift.Tensor",
   sub = "sub.Tensor", zeta = "special_zeta",
 } do
-  prims:rule(prim .. "(Tensor self, Tensor other) -> Tensor", function(g, a)
+  prims:rule(prim .. "(Tensor self, Tensor other) -> Tensor", ANY, function(g, a)
     return g.aten[op](a.self, a.other)
   end)
 end
@@ -50,16 +52,18 @@ prims:rule("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", function(
   return g.aten["frexp.Tensor"](a.self)
 end)
 
+prims:rule("conj(Tensor a) -> Tensor", ANY, function(g, a) return g.aten._conj(a.a) end)
+
+prims:rule("convert_element_type(Tensor a, ScalarType dtype) -> Tensor", ANY, function(g, a)
+  return g.aten["to.dtype"](a.a, a.dtype)
+end)
+
 for _, signature in ipairs {
-  "convert_element_type(Tensor a, ScalarType dtype) -> Tensor", "device_put(Tensor a, Device device, "
-  .. "bool non_blocking=False) -> Tensor", "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-  "view_of(Tensor a) -> Tensor", "conj(Tensor a) -> Tensor", "real(Tensor self) -> Tensor",
+  "device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor",
+  "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "view_of(Tensor a) -> Tensor",
   "copy_strided(Tensor a, SymInt[] stride) -> Tensor",
 } do
-  prims:rule(signature, function(g, a)
-    local x = a.a or a.self
-    return a.dtype and x:to(a.dtype) or g.aten.positive(x)
-  end)
+  prims:rule(signature, ANY, function(g, a) return g.aten.positive(a.a or a.self) end)
 end
 
 -- Names that are put together above, for the index of rules (tools/name_hints.py):

@@ -16,7 +16,11 @@ end
 
 local SIGNATURE = "(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor"
 
-for name, op in pairs { sum = "ReduceSum", prod = "ReduceProd", amax = "ReduceMax", amin = "ReduceMin" } do
+for _, name in ipairs { "amax", "amin" } do
+  reduction(name .. SIGNATURE, function(g, a) return g.aten[name](a.inp, a.dims or {}) end)
+end
+
+for name, op in pairs { sum = "ReduceSum", prod = "ReduceProd" } do
   reduction(name .. SIGNATURE, function(g, a)
     local x = a.inp
     if x.rank == 0 then return x end
@@ -99,4 +103,4 @@ prims:rule("scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=No
 end)
 
 -- Names that are put together above, for the index of rules (tools/name_hints.py):
--- "amax" "amin" "prod" "sum"
+-- "prod" "sum"

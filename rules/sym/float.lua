@@ -21,7 +21,6 @@ for name, op in pairs { add = "Add", sub = "Sub", mul = "Mul", truediv = "Div", 
   operator:rule(name .. "(Scalar a, Scalar b) -> Scalar", float(function(g, x, y) return g[op](x, y) end))
 end
 
-operator:rule("floordiv(Scalar a, Scalar b) -> Scalar", float(function(_, x, y) return x // y end))
 operator:rule("mod(Scalar a, Scalar b) -> Scalar", float(function(_, x, y) return x % y end))
 operator:rule("neg(Scalar a) -> Scalar", float(function(g, x) return g.Neg(x) end))
 torch:rule("sym_float(Scalar a) -> Scalar", float(function(_, x) return x end))

@@ -1,10 +1,11 @@
 """Writes the rows of tests/rules from archives whose conversion was compared with PyTorch's numbers.
 
-    python make_rows.py DIR=results.jsonl ...
+    python make_rows.py [--add] DIR=results.jsonl ...
 
 DIR holds cases, results.jsonl what tests/torch/run_cases.py said of them. Of every overload that a rule converts two
 calls are taken from cases that are ok; what the rule builds for them becomes the row. So a row says: this is what was
 right when it was written. A change of a row in a review is a change of what users get: compare the numbers again.
+--add leaves the rows that are there as they are, and adds those of operators that have none.
 """
 import argparse
 import collections
@@ -20,6 +21,7 @@ DTYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8:
           12: "bool", 13: "bf16", 28: "u16", 34: "u32", 35: "u64"}
 NAMES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
          10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"}
+NUMBERS = {"as_sym_int": "symint", "as_sym_float": "symfloat", "as_sym_bool": "symbool"}
 
 
 class NotARow(Exception):
@@ -77,13 +79,31 @@ def argument(graph, arg):
     raise NotARow
 
 
+def names_in(x):
+    """The names of all values that a part of a program mentions."""
+    if isinstance(x, list):
+        return set().union(*map(names_in, x))
+    if isinstance(x, dict):
+        return {v for k, v in x.items() if k in ("name", "as_name")}.union(*map(names_in, x.values()))
+    return set()
+
+
+def values_read(graph):
+    return names_in([[i["arg"] for i in n["inputs"]] for n in graph["nodes"]] + graph["outputs"])
+
+
 def results(graph, outputs):
-    texts = []
+    """What a call gives; "-" for what nobody reads, since nobody compared it."""
+    texts, read = [], values_read(graph)
     for o in outputs:
-        if "as_tensor" in o:
+        if not names_in(o) & read:
+            texts.append('"-"')
+        elif "as_tensor" in o:
             texts.append(tensor(graph, o["as_tensor"]["name"]))
         elif "as_tensors" in o:
             texts.append(table([tensor(graph, v["name"]) for v in o["as_tensors"]]))
+        elif next(iter(o)) in NUMBERS:
+            texts.append(f'"{NUMBERS[next(iter(o))]}"')
         else:
             raise NotARow
     return texts[0] if len(texts) == 1 and texts[0][0] == '"' else table(texts)
@@ -118,13 +138,14 @@ def program(path):
     return json.loads(archive.read(name))["graph_module"]["graph"]
 
 
-def collect(rows, cases, good):
-    """Adds to op -> row texts."""
+def collect(rows, cases, good, listed):
+    """Adds to op -> row texts. A call in place is one of the rule that the engine makes of it."""
     for name in good:
         graph = program(cases / name / "model.pt2")
         for node in graph["nodes"]:
             try:
-                rows[op_of(node["target"])].add(call(graph, node))
+                op = op_of(node["target"])
+                rows[op if op in listed else re.sub(r"_(?=$|\.)", "", op)].add(call(graph, node))
             except NotARow:
                 continue
 
@@ -153,38 +174,60 @@ def row_text(op, text, built):
     parts = built.split(" ; ")
     want = json.dumps(parts[0]) if len(parts) == 1 else table([json.dumps(p) for p in parts])
     if len(want) > 500:
-        return None
+        nodes = len(re.findall(r"\b[A-Z]\w*\(", built))
+        return f'  {{ "{op}", {text},\n    nodes = {nodes} }},\n'
     return f'  {{ "{op}", {text},\n    want = {want} }},\n'
+
+
+def row_files():
+    """The files of rows beside this one."""
+    return sorted(pathlib.Path(__file__).resolve().parent.glob("*/*.lua"))
+
+
+def ops_with_rows(path):
+    text = path.read_text()
+    namespace = text.partition('namespace = "')[2].partition('"')[0]
+    return {f"{namespace}::{op}" for op in re.findall(r'^  \{ "([^"]+)"', text, re.M)}
+
+
+def write(path, head, entries):
+    """Writes the rows of these calls behind the head; returns how many."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(head + "".join(f'  {{ "{op}", {text} }},\n' for op, text in entries) + "}\n")
+    before = len(re.findall(r'^  \{ "', head, re.M))
+    built = build(path, before + len(entries))[before:]
+    texts = [row_text(op, text, b) for (op, text), b in zip(entries, built) if b]
+    path.write_text(head + "".join(t for t in texts if t) + "}\n")
+    return sum(t is not None for t in texts)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("sources", nargs="+", metavar="DIR=RESULTS")
+    p.add_argument("--add", action="store_true", help="keep the rows there are; add those of operators without")
     a = p.parse_args()
+    listed = json.loads(subprocess.run([T2O, "--no-user-rules", "rules", "list", "--json"], capture_output=True,
+                                       text=True, check=True).stdout)
     rows = collections.defaultdict(set)
     for source in a.sources:
         cases, _, results = source.partition("=")
         said = map(json.loads, pathlib.Path(results).read_text().splitlines())
-        collect(rows, pathlib.Path(cases), [r["case"] for r in said if r["status"] == "ok"])
-    listed = json.loads(subprocess.run([T2O, "--no-user-rules", "rules", "list", "--json"], capture_output=True,
-                                       text=True, check=True).stdout)
+        collect(rows, pathlib.Path(cases), [r["case"] for r in said if r["status"] == "ok"], {e["op"] for e in listed})
+    have = set().union(*map(ops_with_rows, row_files())) if a.add else set()
     files = collections.defaultdict(list)
     for entry in listed:
         ns, op = entry["op"].split("::")
         family = entry["rule"].removeprefix("rules/").rpartition(":")[0]
-        for text in choose(rows.get(entry["op"], ())):
+        for text in choose(rows.get(entry["op"], ())) if entry["op"] not in have else ():
             files[family, ns].append((op, text))
     for (family, ns), entries in sorted(files.items()):
         stem, suffix = family.removesuffix(".lua"), "" if family.startswith((ns + "/", "aten/")) else f"_{ns}"
         path = ROOT / "tests" / "rules" / f"{stem}{suffix}.lua"
-        path.parent.mkdir(parents=True, exist_ok=True)
         head = f"-- tests/rules/{stem}{suffix}.lua: what the rules in rules/{family} build.\n\nreturn {{\n" \
                f'  namespace = "{ns}",\n'
-        path.write_text(head + "".join(f'  {{ "{op}", {text} }},\n' for op, text in entries) + "}\n")
-        built = build(path, len(entries))
-        texts = [row_text(op, text, b) for (op, text), b in zip(entries, built) if b]
-        path.write_text(head + "".join(t for t in texts if t) + "}\n")
-        print(f"{path.relative_to(ROOT)}: {sum(t is not None for t in texts)} rows")
+        if a.add and path.exists():
+            head = path.read_text().removesuffix("}\n")
+        print(f"{path.relative_to(ROOT)}: {write(path, head, entries)} rows")
 
 
 if __name__ == "__main__":

@@ -326,11 +326,19 @@ for dtype, number in (("uint8", 2), ("int8", 3), ("int16", 5)):
     add("DequantizeLinear", grid, s(.1, "float32"), s(3, dtype))
     add("DequantizeLinear", grid, c(.1, .2, .3, .4, dtype="float32"), c(1, 2, 3, 4, dtype=dtype),
         axis=-1)
+    for axis, shape in ((1, (3, 2)), (-1, (3, 2)), (0, (1, 8))):
+        block = 3 if axis == 0 else 4
+        scale, point = np.abs(x(*shape)) + .1, ints(0, 9, *shape, dtype=dtype)
+        add("QuantizeLinear", x(3, 8) * 5, scale, point, axis=axis, block_size=block)
+        add("DequantizeLinear", ints(0, 50, 3, 8, dtype=dtype), scale, point, axis=axis, block_size=block)
+        add("DequantizeLinear", ints(0, 50, 3, 8, dtype=dtype), scale, axis=axis, block_size=block)
 add("QuantizeLinear", x(3, 4), s(.1, "float32"), saturate=1, precision=1, judge="onnx")
 add("QuantizeLinear", run(.12, -.33, 1, dtype="float16"), s(.1, "float16"), s(0, "int8"))
 add("DequantizeLinear", run(1, 2, dtype="uint8"), s(.1, "float16"))
 add("DequantizeLinear", run(1, 2, dtype="uint8"), s(.1, "float32"), output_dtype=10, judge="onnx")
 add("DynamicQuantizeLinear", x(3, 4), outputs=3)
+for zeros in ((), (s(3, "uint8"), s(-2, "int8"))):
+    add("MatMulInteger", ints(0, 255, 3, 4, dtype="uint8"), ints(-128, 127, 4, 5, dtype="int8"), *zeros)
 
 # ---- signals, draws, losses ----
 

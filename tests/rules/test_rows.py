@@ -22,7 +22,8 @@ def test_rows(path):
 
 
 def test_every_rule_has_a_row():
-    """A rule without a row is one that nobody has compared with PyTorch; those that no case reaches are named here."""
+    """A rule without a row is one that nobody has compared with PyTorch; without_rows.txt names the few that are
+    compared elsewhere, and says why."""
     listed = {r["op"] for r in json.loads(t2o("rules", "list", "--json").stdout)}
     rows = set()
     for path in FILES:
@@ -30,6 +31,7 @@ def test_every_rule_has_a_row():
         namespace = text.partition('namespace = "')[2].partition('"')[0]
         rows |= {f"{namespace}::" + line.partition('"')[2].partition('"')[0]
                  for line in text.splitlines() if line.startswith('  { "')}
-    without = set((HERE / "without_rows.txt").read_text().split())
+    named = (HERE / "without_rows.txt").read_text().splitlines()
+    without = {line for line in named if not line.startswith("#")}
     assert sorted(listed - rows - without) == []
     assert sorted(without - (listed - rows)) == [], "these have a row by now, or are gone"

@@ -66,4 +66,6 @@ return {
     want = "Where(IsInf(x), 0, Where(Equal(x, 0), 1, Div(Sin(x), x)))" },
   { "special_spherical_bessel_j0", { x = "i64[]" }, "f32[]",
     want = "Where(IsInf(%1=Cast(x, to=float32)), 0, Where(Equal(%1, 0), 1, Div(Sin(%1), %1)))" },
+  { "special_i0", { self = "f32[]" }, "f32[]",
+    nodes = 91 },
 }

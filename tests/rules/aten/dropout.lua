@@ -16,4 +16,6 @@ return {
     want = "Mul(Mul(grad_output, Cast(mask, to=float32)), 0)" },
   { "native_dropout_backward", { grad_output = "i64[]", mask = "bool[]", scale = 2.0 }, "f32[]",
     want = "Mul(Cast(Mul(grad_output, Cast(mask, to=int64)), to=float32), 2)" },
+  { "native_dropout", { input = "f32[2, 3]", p = 0.5, train = false }, { "f32[2, 3]", "bool[2, 3]" },
+    want = { "Identity(input)", "{true, true, true, true, true, true}" } },
 }

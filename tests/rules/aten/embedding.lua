@@ -14,4 +14,12 @@ return {
     fails = "E0604" },
   { "one_hot", { self = "i64[]", num_classes = 10 }, "i64[10]",
     want = "Cast(Equal(Unsqueeze(self, {-1}), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}), to=int64)" },
+  { "_embedding_bag", { weight = "f32[5, 3]", indices = "i64[5]", offsets = "i64[2]" }, { "f32[2, 3]", "-", "-", "-" },
+    want = "Slice(ScatterElements(Expand(0, {3, 3}), Expand(Unsqueeze(Sub(ReduceSum(Cast(GreaterOrEqual(Unsqueeze({0, 1, 2, 3, 4}, {1}), Unsqueeze(offsets, {0})), to=int64), {1}, keepdims=0), 1), {1}), {5, 3}), Gather(weight, indices, axis=0), axis=0, reduction=add), {0}, {2}, {0})" },
+  { "_embedding_bag", { weight = "f32[5, 3]", indices = "i64[5]", offsets = "i64[2]", scale_grad_by_freq = false, mode = 1, sparse = false, include_last_offset = false, padding_idx = 2 }, { "f32[2, 3]", "-", "-", "-" },
+    want = "Div(Slice(ScatterElements(Expand(0, {3, 3}), Expand(%1=Unsqueeze(Where(Equal(indices, 2), 2, Sub(ReduceSum(Cast(GreaterOrEqual(Unsqueeze({0, 1, 2, 3, 4}, {1}), Unsqueeze(offsets, {0})), to=int64), {1}, keepdims=0), 1)), {1}), {5, 3}), Gather(weight, indices, axis=0), axis=0, reduction=add), {0}, {2}, {0}), Cast(Max(Slice(ScatterElements(Expand(0, {3, 1}), %1, Expand(1, {5, 1}), axis=0, reduction=add), {0}, {2}, {0}), 1), to=float32))" },
+  { "embedding_bag", { weight = "f32[5, 3]", indices = "i64[5]", offsets = "i64[2]" }, { "f32[2, 3]", "-", "-", "-" },
+    want = "Slice(ScatterElements(Expand(0, {3, 3}), Expand(Unsqueeze(Sub(ReduceSum(Cast(GreaterOrEqual(Unsqueeze({0, 1, 2, 3, 4}, {1}), Unsqueeze(offsets, {0})), to=int64), {1}, keepdims=0), 1), {1}), {5, 3}), Gather(weight, indices, axis=0), axis=0, reduction=add), {0}, {2}, {0})" },
+  { "embedding_bag", { weight = "f32[5, 3]", indices = "i64[5]", offsets = "i64[3]", scale_grad_by_freq = false, mode = 0, sparse = false, per_sample_weights = "f32[5]", include_last_offset = true }, { "f32[2, 3]", "-", "-", "-" },
+    want = "Slice(ScatterElements(Expand(0, {3, 3}), Expand(Unsqueeze(Sub(ReduceSum(Cast(GreaterOrEqual(Unsqueeze({0, 1, 2, 3, 4}, {1}), Unsqueeze(Slice(offsets, {0}, {-1}, {0}), {0})), to=int64), {1}, keepdims=0), 1), {1}), {5, 3}), Mul(Gather(weight, indices, axis=0), Unsqueeze(per_sample_weights, {1})), axis=0, reduction=add), {0}, {2}, {0})" },
 }

@@ -28,4 +28,6 @@ return {
     want = "Reshape(Transpose(Reshape(self, {1, 0, 1, 1, 1, 1}, allowzero=1), perm={0, 1, 3, 5, 2, 4}), {1, 0, 1, 1}, allowzero=1)" },
   { "pixel_unshuffle", { self = "i64[1, 1, 6, 6]", downscale_factor = 3 }, "i64[1, 9, 2, 2]",
     want = "Reshape(Transpose(Reshape(self, {1, 1, 2, 3, 2, 3}), perm={0, 1, 3, 5, 2, 4}), {1, 9, 2, 2})" },
+  { "native_channel_shuffle", { self = "f32[2, 6, 3, 2]", groups = 3 }, "f32[2, 6, 3, 2]",
+    want = "Reshape(Transpose(Reshape(self, {2, 3, 2, 3, 2}), perm={0, 2, 1, 3, 4}), {2, 6, 3, 2})" },
 }

@@ -1,0 +1,25 @@
+-- tests/rules/sym/compare__operator.lua: what the rules in rules/sym/compare.lua build.
+
+return {
+  namespace = "_operator",
+  { "lt", { a = "n", b = 4 }, "symbool", sizes = { "f32[n, m]" },
+    want = "Less(Squeeze(Shape(size_1, end=1, start=0), {0}), 4)" },
+  { "le", { a = "n", b = 4 }, "symbool", sizes = { "f32[n, m]" },
+    want = "LessOrEqual(Squeeze(Shape(size_1, end=1, start=0), {0}), 4)" },
+  { "gt", { a = "n", b = 4 }, "symbool", sizes = { "f32[n, m]" },
+    want = "Greater(Squeeze(Shape(size_1, end=1, start=0), {0}), 4)" },
+  { "ge", { a = "n", b = 4 }, "symbool", sizes = { "f32[n, m]" },
+    want = "GreaterOrEqual(Squeeze(Shape(size_1, end=1, start=0), {0}), 4)" },
+  { "eq", { a = "n", b = 4 }, "symbool", sizes = { "f32[n, m]" },
+    want = "Equal(Squeeze(Shape(size_1, end=1, start=0), {0}), 4)" },
+  { "ne", { a = "n", b = 4 }, "symbool", sizes = { "f32[n, m]" },
+    want = "Not(Equal(Squeeze(Shape(size_1, end=1, start=0), {0}), 4))" },
+  { "lt", { a = "symfloat", b = "m" }, "symbool", sizes = { "f32[n, m]" },
+    want = "Less(Cast(a, to=float64), Cast(Squeeze(Shape(size_1, end=2, start=1), {0}), to=float64))" },
+  { "ge", { a = 2.5, b = "n" }, "symbool", sizes = { "f32[n, m]" },
+    want = "GreaterOrEqual(2.5, Cast(Squeeze(Shape(size_1, end=1, start=0), {0}), to=float64))" },
+  { "and_", { a = "symbool", b = "symbool" }, "symbool", sizes = { "f32[n, m]" },
+    want = "And(a, b)" },
+  { "or_", { a = "symbool", b = true }, "symbool", sizes = { "f32[n, m]" },
+    want = "Or(a, true)" },
+}
