@@ -33,12 +33,6 @@ static const char *fixed_dims(t2o_session *s, const t2o_value *v)
     return text;
 }
 
-static bool is_mutation(t2o_spec_kind kind)
-{
-    return kind == T2O_SPEC_BUFFER_MUTATION || kind == T2O_SPEC_PARAMETER_MUTATION ||
-           kind == T2O_SPEC_USER_INPUT_MUTATION;
-}
-
 static const char *status_of(const op_count *c)
 {
     return c->place ? c->place : "-";
@@ -57,7 +51,7 @@ static void print_text(run *r, const op_counts *ops, bool ok)
     }
     for (size_t i = 0; r->program && i < r->program->graph->outputs.n; i++) {
         const t2o_output_spec *o = &r->program->graph->outputs.at[i];
-        if (is_mutation(o->kind))
+        if (t2o_spec_is_mutation(o->kind))
             printf("changes %s\n", o->target);
     }
     printf("%s\n", ok ? "can be converted" : "cannot be converted");
@@ -102,7 +96,7 @@ static void print_json(run *r, const op_counts *ops, bool ok)
     printf("], \"changes\": [");
     comma = "";
     for (size_t i = 0; r->program && i < r->program->graph->outputs.n; i++)
-        if (is_mutation(r->program->graph->outputs.at[i].kind)) {
+        if (t2o_spec_is_mutation(r->program->graph->outputs.at[i].kind)) {
             printf("%s", comma);
             json_string(stdout, r->program->graph->outputs.at[i].target);
             comma = ", ";

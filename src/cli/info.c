@@ -1,6 +1,7 @@
-/* info.c: t2o info MODEL.pt2: what an archive holds. */
+/* info.c: t2o info MODEL: what an archive, or an ONNX model, holds. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "onnx/onnx.h"
 #include "pt2/pt2.h"
 
 typedef struct totals {
@@ -66,8 +67,8 @@ static void print_text(t2o_session *s, const t2o_program *p)
 {
     t2o_graph *g = p->graph;
     totals t = sum_weights(g);
-    printf("%s: torch.export archive, PyTorch %s, schema %d.%d, dialect %s\n", p->path,
-           p->torch_version ? p->torch_version : "?", p->schema_major, p->schema_minor,
+    printf("%s: torch.export archive, PyTorch %s, schema %d.%d, ATen opset %lld, dialect %s\n", p->path,
+           p->torch_version ? p->torch_version : "?", p->schema_major, p->schema_minor, (long long)p->aten_opset,
            p->verifier ? p->verifier : "?");
     for (size_t i = 0; i < p->models.n; i++)
         printf("model %s%s\n", p->models.at[i], !strcmp(p->models.at[i], p->model) ? " (shown)" : "");
@@ -93,7 +94,7 @@ static void json_values(const t2o_graph *g, bool outputs)
         json_string(stdout, v->name);
         printf(", \"dtype\": ");
         json_string(stdout, t2o_dtype_name(v->dtype));
-        printf(", \"shape\": [");
+        printf(", \"shape\": %s", v->rank < 0 ? "null" : "[");
         for (int32_t d = 0; d < v->rank; d++) {
             printf("%s", d ? ", " : "");
             if (t2o_expr_is_int(v->dims[d]))
@@ -101,7 +102,7 @@ static void json_values(const t2o_graph *g, bool outputs)
             else
                 json_string(stdout, t2o_expr_text(g->exprs, v->dims[d]));
         }
-        printf("]}");
+        printf("%s}", v->rank < 0 ? "" : "]");
         comma = ", ";
     }
 }
@@ -113,7 +114,8 @@ static void print_json(const t2o_program *p)
     json_string(stdout, p->path);
     printf(", \"torch_version\": ");
     json_string(stdout, p->torch_version);
-    printf(", \"schema_version\": [%d, %d], \"dialect\": ", p->schema_major, p->schema_minor);
+    printf(", \"schema_version\": [%d, %d], \"aten_opset\": %lld, \"dialect\": ", p->schema_major, p->schema_minor,
+           (long long)p->aten_opset);
     json_string(stdout, p->verifier);
     printf(", \"model\": ");
     json_string(stdout, p->model);
@@ -130,16 +132,99 @@ static void print_json(const t2o_program *p)
            p->graph->n_nodes, t.parameters, t.buffers, t.constants, (unsigned long long)t.bytes);
 }
 
-int command_info(t2o_session *s, const options *o)
+/* ---- ONNX ---- */
+
+/* How often each operator stands in the graph and its bodies, in order of first use. */
+static void count_ops(const t2o_graph *g, t2o_map *counts, totals *t)
 {
-    if (o->operands.n != 1) {
-        t2o_fail(s, "E0201", "info takes one model");
-        t2o_hint(s, "t2o info MODEL.pt2");
-        return t2o_exit_code(s);
+    for (size_t i = 0; i < g->constants.n; i++) {
+        t->constants++;
+        t->bytes += (uint64_t)t2o_onnx_tensor_size(g->constants.at[i]->data);
     }
-    t2o_file *file = t2o_file_map(s, o->operands.at[0]);
-    t2o_program *p = file ? t2o_pt2_read(s, t2o_exprs_new(s), file, o->model) : NULL;
-    if (p && o->json)
+    for (const t2o_node *n = g->first; n; n = n->next) {
+        uintptr_t so_far = (uintptr_t)t2o_map_get(counts, n->op);
+        t2o_map_set(g->s->arena, counts, n->op, (void *)(so_far + 1));
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                count_ops(n->attrs[i].arg.graph, counts, t);
+    }
+}
+
+static const char *port_text(t2o_graph *g, const t2o_value *v)
+{
+    return v->container ? v->container : t2o_value_type_text(g, v);
+}
+
+static void print_onnx(const t2o_program *p)
+{
+    const t2o_onnx_source *source = p->onnx;
+    t2o_graph *g = p->graph;
+    t2o_map counts = { 0 };
+    totals t = { 0 };
+    count_ops(g, &counts, &t);
+    printf("%s: ONNX model, IR version %d, written by %s %s\n", p->path, source->ir_version,
+           source->producer ? source->producer : "?", source->producer_version ? source->producer_version : "");
+    for (size_t i = 0; i < source->opsets.n; i++)
+        printf("opset  %s %d\n", *source->opsets.entries[i].key ? source->opsets.entries[i].key : "ai.onnx",
+               (int)(intptr_t)source->opsets.entries[i].value);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        printf("input  %s: %s%s\n", g->inputs.at[i]->name, port_text(g, g->inputs.at[i]),
+               g->inputs.at[i]->initial ? " (has a default)" : "");
+    for (size_t i = 0; i < g->outputs.n; i++)
+        printf("output %s: %s\n", g->outputs.at[i].name, port_text(g, g->outputs.at[i].value));
+    for (size_t i = 0; i < counts.n; i++) {
+        const char *op = counts.entries[i].key;
+        printf("%6u  %s\n", (unsigned)(uintptr_t)counts.entries[i].value, strncmp(op, "onnx::", 6) ? op : op + 6);
+    }
+    printf("%u nodes; %zu constants, %s\n", g->n_nodes, t.constants, human_bytes(g->s, t.bytes));
+}
+
+static void print_onnx_json(const t2o_program *p)
+{
+    t2o_map counts = { 0 };
+    totals t = { 0 };
+    count_ops(p->graph, &counts, &t);
+    printf("{\"path\": ");
+    json_string(stdout, p->path);
+    printf(", \"ir_version\": %d, \"producer\": ", p->onnx->ir_version);
+    json_string(stdout, p->onnx->producer);
+    printf(", \"opsets\": {");
+    for (size_t i = 0; i < p->onnx->opsets.n; i++) {
+        printf("%s", i ? ", " : "");
+        json_string(stdout, p->onnx->opsets.entries[i].key);
+        printf(": %d", (int)(intptr_t)p->onnx->opsets.entries[i].value);
+    }
+    printf("}, \"inputs\": [");
+    json_values(p->graph, false);
+    printf("], \"outputs\": [");
+    json_values(p->graph, true);
+    printf("], \"operators\": {");
+    for (size_t i = 0; i < counts.n; i++) {
+        printf("%s", i ? ", " : "");
+        json_string(stdout, counts.entries[i].key);
+        printf(": %u", (unsigned)(uintptr_t)counts.entries[i].value);
+    }
+    printf("}, \"nodes\": %u, \"constants\": %zu, \"weight_bytes\": %llu}\n", p->graph->n_nodes, t.constants,
+           (unsigned long long)t.bytes);
+}
+
+static void print_onnx_info(const t2o_program *p, const options *o)
+{
+    if (o->json)
+        print_onnx_json(p);
+    else
+        print_onnx(p);
+    if (o->verbose && !o->json)
+        t2o_graph_print(p->graph, stdout);
+    t2o_onnx_close(p);
+}
+
+static bool show(t2o_session *s, const t2o_file *file, const char *model, const options *o)
+{
+    t2o_program *p = read_program(s, t2o_exprs_new(s), file, model);
+    if (p && p->onnx)
+        print_onnx_info(p, o);
+    else if (p && o->json)
         print_json(p);
     else if (p) {
         print_text(s, p);
@@ -147,6 +232,32 @@ int command_info(t2o_session *s, const options *o)
         if (o->verbose)
             t2o_graph_print(p->graph, stdout);
     }
+    return p != NULL;
+}
+
+/* Whether all of several models are to be shown. What cannot be read is reported by whoever reads it next. */
+static bool is_ambiguous(t2o_session *s, const t2o_file *file, const options *o, t2o_model_names *names)
+{
+    size_t before = s->diags.n;
+    bool several = !o->model && t2o_pt2_models(s, file, names) && names->n > 1;
+    t2o_forget_diags(s, before);
+    return several;
+}
+
+int command_info(t2o_session *s, const options *o)
+{
+    if (o->operands.n != 1) {
+        t2o_fail(s, "E0201", "info takes one model");
+        t2o_hint(s, "t2o info MODEL.pt2 or MODEL.onnx");
+        return t2o_exit_code(s);
+    }
+    t2o_file *file = t2o_file_map(s, o->operands.at[0]);
+    t2o_model_names names = { 0 };
+    if (file && is_ambiguous(s, file, o, &names)) {
+        for (size_t i = 0; i < names.n && show(s, file, names.at[i], o); i++)
+            ;
+    } else if (file)
+        show(s, file, o->model, o);
     t2o_file_unmap(file);
     return t2o_exit_code(s);
 }

@@ -12,7 +12,8 @@ static const struct {
     int (*fn)(t2o_session *, const options *);
 } commands[] = {
     { "convert", command_convert }, { "check", command_check },     { "info", command_info },
-    { "rules", command_rules },     { "explain", command_explain },
+    { "attach", command_attach },   { "rules", command_rules },     { "explain", command_explain },
+    { "verify", command_verify },   { "record", command_record },
 };
 
 static int dispatch(t2o_session *s, const options *o)

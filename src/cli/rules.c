@@ -11,7 +11,7 @@ static t2o_script *open_script(t2o_session *s, const options *o)
 {
     t2o_script_options script_options = {
         .rules = o->rules.at, .n_rules = o->rules.n, .no_user_rules = o->no_user_rules, .target = o->target,
-        .state = o->state, .opset = o->opset,
+        .state = o->state, .opset = o->opset ? o->opset : DEFAULT_OPSET,
     };
     return t2o_script_new(s, t2o_exprs_new(s), &script_options);
 }
@@ -32,7 +32,7 @@ typedef struct dump {
     unsigned files;
 } dump;
 
-static bool make_folders(t2o_session *s, char *path)
+bool make_folders(t2o_session *s, char *path)
 {
     for (char *p = path + 1; *p; p++) {
         if (*p != '/')

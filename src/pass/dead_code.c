@@ -34,7 +34,7 @@ static void mark_graph(t2o_graph *g)
     }
 }
 
-/* Drops the constants that nothing marked, those of bodies too, and clears the marks. */
+/* Drops the constants that nothing marked, those of bodies too. */
 static void sweep(t2o_graph *g)
 {
     size_t kept = 0;
@@ -42,8 +42,6 @@ static void sweep(t2o_graph *g)
         if (g->constants.at[i]->mark)
             g->constants.at[kept++] = g->constants.at[i];
     g->constants.n = kept;
-    for (size_t i = 0; i < g->values.n; i++)
-        g->values.at[i]->mark = 0;
     for (t2o_node *n = g->first; n; n = n->next)
         for (uint32_t i = 0; i < n->n_attrs; i++)
             if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
@@ -54,4 +52,5 @@ void t2o_pass_dead_code(t2o_graph *g)
 {
     mark_graph(g);
     sweep(g);
+    t2o_graph_clear_marks(g);
 }

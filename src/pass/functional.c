@@ -1,4 +1,4 @@
-/* functional.c: in-place ops become pure.
+/* functional.c: in-place ops, and those that write into `out` arguments, become pure.
  *
  * Each value of the program stands for a tensor: the result of an in-place op is the tensor it wrote, a view is a
  * window on its base. For each tensor the pass keeps the value that holds its present contents. A write gives the
@@ -28,8 +28,9 @@ typedef struct state {
     t2o_graph *g;
     const t2o_view_oracle *views;
     tensor *of; /* by id of the program's own values */
+    size_t n;   /* how many these are */
     uint32_t *last_member;
-    t2o_node *at; /* the node that is looked at: new nodes go before it */
+    t2o_node *before; /* where new nodes go: before the node that is looked at, or behind it (NULL = at the end) */
     uint32_t number;
 } state;
 
@@ -98,6 +99,35 @@ static void find_last_uses(state *st)
             st->of[st->g->outputs.at[i].value->id].last_use = number;
 }
 
+/* ---- inputs that share memory ---- */
+
+static bool same_window(const t2o_tensor *a, const t2o_tensor *b)
+{
+    if (a->data != b->data || a->dtype != b->dtype || a->rank != b->rank || !a->strides != !b->strides)
+        return false;
+    size_t bytes = a->rank * sizeof *a->dims;
+    return !memcmp(a->dims, b->dims, bytes) && (!a->strides || !memcmp(a->strides, b->strides, bytes));
+}
+
+/* Inputs that show the same memory in the same way are one tensor, which goes by the first one's name: a buffer that
+ * was traced as an attribute of some other object is recorded again as a constant, behind the buffers. */
+static void tie_inputs(state *st)
+{
+    t2o_session *s = st->g->s;
+    t2o_map seen = { 0 };
+    for (size_t i = 0; i < st->g->inputs.n; i++) {
+        t2o_value *v = st->g->inputs.at[i];
+        if (!v->data || !v->data->data || t2o_tensor_count(v->data) <= 0)
+            continue;
+        const char *key = t2o_printf(s->arena, "%p", (const void *)v->data->data);
+        t2o_value *first = t2o_map_get(&seen, key);
+        if (!first)
+            t2o_map_set(s->arena, &seen, key, v);
+        else if (same_window(first->data, v->data))
+            be_same(st, v, first);
+    }
+}
+
 /* ---- reading ---- */
 
 static t2o_value *read_now(state *st, t2o_value *v);
@@ -107,6 +137,7 @@ static void lies_like(t2o_value *v, const t2o_value *as)
 {
     v->contiguous = as->contiguous;
     v->scattered = as->scattered;
+    v->device = as->device;
 }
 
 /* The view node again, on what its base is now. */
@@ -120,10 +151,11 @@ static void take_anew(state *st, t2o_node *view, t2o_value *base)
         outputs[i] = t2o_value_new(g, o->kind, o->name, o->dtype, o->rank, o->dims);
         lies_like(outputs[i], o);
     }
-    t2o_node *again = t2o_node_new(g, st->at, view->op, view->inputs, view->n_inputs, view->attrs, view->n_attrs,
+    t2o_node *again = t2o_node_new(g, st->before, view->op, view->inputs, view->n_inputs, view->attrs, view->n_attrs,
                                    outputs, view->n_outputs);
     again->name = view->name;
     again->meta = view->meta;
+    again->autocast = view->autocast;
     again->returns = view->returns;
     again->n_returns = view->n_returns;
     for (uint32_t i = 0; i < again->n_inputs; i++)
@@ -183,19 +215,45 @@ static const t2o_value *other_reader(const state *st, const t2o_value *v)
     return found;
 }
 
+/* The bytes that an input reaches over. */
+static size_t reach(const t2o_tensor *t)
+{
+    size_t last = 0, count = (size_t)t2o_tensor_count(t);
+    for (uint32_t i = 0; t->strides && i < t->rank; i++)
+        last += (size_t)((t->dims[i] - 1) * t->strides[i]);
+    return (t->strides ? last + 1 : count) * t2o_dtype_size(t->dtype);
+}
+
+/* Another input that lies partly in the memory of this one and is read later, or NULL. */
+static const t2o_value *overlapping(const state *st, const t2o_value *root)
+{
+    const t2o_tensor *a = root->data;
+    if (!a || !a->data || t2o_tensor_count(a) <= 0)
+        return NULL;
+    for (size_t i = 0; i < st->g->inputs.n; i++) {
+        const t2o_value *v = st->g->inputs.at[i];
+        const t2o_tensor *b = v->data;
+        if (v == root || !b || !b->data || st->of[v->id].same || t2o_tensor_count(b) <= 0)
+            continue;
+        bool overlap = b->data < a->data + reach(a) && a->data < b->data + reach(b);
+        if (overlap && (st->of[v->id].last_use > st->number || other_reader(st, v)))
+            return v;
+    }
+    return NULL;
+}
+
 /* v holds `result` from here on; the bases above it are rebuilt. False where a link has no inverse. */
 static bool write_through(state *st, t2o_value *v, t2o_value *result)
 {
     tensor *t = &st->of[v->id];
     uint32_t version = root_of(st, t)->version + 1;
-    t2o_node *behind = st->at->next; /* what is built goes between the node that wrote and this one */
     for (;; v = t->base, t = &st->of[v->id]) {
         t2o_value *base = t->view ? read_now(st, t->base) : NULL;
         t->now = result;
         t->stamp = version;
         if (!t->view)
             break;
-        result = st->views->rebuild(st->views->ctx, t->view, t->output, base, result, behind);
+        result = st->views->rebuild(st->views->ctx, t->view, t->output, base, result, st->before);
         if (!result)
             return false;
         lies_like(result, base);
@@ -243,8 +301,14 @@ static bool write(state *st, t2o_node *n, t2o_value *self, t2o_value *result)
     if (!may_write(st, n, v))
         return false;
     const t2o_value *reader = other_reader(st, v), *root = st->g->values.at[st->of[v->id].root];
-    st->of[result->id].now = result;
-    be_same(st, result, v);
+    const t2o_value *neighbour = overlapping(st, root);
+    if (neighbour)
+        return refuse(st, n, t2o_printf(st->g->s->arena, "'%s', whose memory '%s' shares in part and is read later",
+                                        root->name, neighbour->name));
+    if (result->id < st->n) {
+        st->of[result->id].now = result;
+        be_same(st, result, v);
+    }
     if (!reader && root->producer) {
         st->of[v->id].now = result;
         st->of[v->id].stamp = root_of(st, &st->of[v->id])->version;
@@ -261,10 +325,98 @@ static bool write(state *st, t2o_node *n, t2o_value *self, t2o_value *result)
                                     v->name, reader->name));
 }
 
-static bool look_at(state *st, t2o_node *n, t2o_value *self)
+/* ---- overloads with `out` ---- */
+
+/* The last operands, one a result, where keywords give tensors. */
+static bool may_write_out(const t2o_node *n)
+{
+    if (!n->n_outputs || n->n_attrs < n->n_outputs || n->n_inputs < n->n_outputs)
+        return false;
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        const t2o_attr *a = &n->attrs[n->n_attrs - n->n_outputs + i];
+        uint32_t index = n->n_inputs - n->n_outputs + i;
+        if (!a->keyword || a->arg.kind != T2O_ARG_VALUE || a->arg.index != index)
+            return false;
+        if (!n->inputs[index] || n->inputs[index]->kind != T2O_VALUE_TENSOR || n->outputs[i]->kind != T2O_VALUE_TENSOR)
+            return false;
+    }
+    return true;
+}
+
+/* Makes the node the pure one; its operands that were written stand behind those that are left. NULL where it is none
+ * of these, or after an error. */
+static t2o_value **take_outs(state *st, t2o_node *n)
+{
+    bool takes_dtype = false;
+    const char *pure = may_write_out(n) ? st->views->without_out(st->views->ctx, n, &takes_dtype) : NULL;
+    if (!pure)
+        return NULL;
+    n->op = pure;
+    n->inplace = true;
+    n->n_inputs -= n->n_outputs;
+    n->n_attrs -= n->n_outputs;
+    if (takes_dtype) {
+        t2o_arg dtype = { .kind = T2O_ARG_DTYPE, .dtype = n->outputs[0]->dtype };
+        n->attrs[n->n_attrs++] = (t2o_attr){ t2o_intern(st->g->s, "dtype"), dtype, true };
+    }
+    return n->inputs + n->n_inputs;
+}
+
+static bool same_size(const t2o_value *a, const t2o_value *b)
+{
+    bool same = a->rank == b->rank;
+    for (int32_t i = 0; same && i < a->rank; i++)
+        same = a->dims[i] == b->dims[i];
+    return same;
+}
+
+/* A tensor of another size takes that of the result, which goes well where nothing else sees its memory. */
+static bool may_resize(const state *st, const t2o_node *n, t2o_value *v, const t2o_value *result)
+{
+    const tensor *t = &st->of[v->id];
+    if (same_size(t->now, result) || (!t->view && v->producer && !other_reader(st, v)))
+        return true;
+    return refuse(st, n, t2o_printf(st->g->s->arena, "'%s', which has another size", v->name));
+}
+
+static bool write_outs(state *st, t2o_node *n, t2o_value *const *outs)
+{
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        be_same(st, n->outputs[i], outs[i]); /* before any write asks who reads them */
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n->n_outputs; i++)
+        ok = may_resize(st, n, owner(st, outs[i]), n->outputs[i]) && write(st, n, outs[i], n->outputs[i]);
+    return ok;
+}
+
+/* An op that writes into arguments beside what it returns, as training does to the statistics of a normalisation. `own`
+ * are its operands as the program names them. */
+static bool write_arguments(state *st, t2o_node *n, t2o_value *const *own)
+{
+    t2o_value **results = T2O_NEW_N(st->g->s->arena, t2o_value *, n->n_outputs + 1);
+    t2o_value **written = T2O_NEW_N(st->g->s->arena, t2o_value *, n->n_inputs + 1);
+    if (!st->views->effects(st->views->ctx, n, results, written))
+        return false;
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        if (results[i])
+            tensor_of(st, n->outputs[i])->now = results[i];
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (written[i] && !write(st, n, own[i], written[i]))
+            return false;
+    bool replaced = true;
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        replaced = replaced && results[i];
+    if (replaced)
+        t2o_node_remove(n);
+    return true;
+}
+
+static bool look_at(state *st, t2o_node *n, t2o_value *self, t2o_value *const *own)
 {
     const char *pure = functional_name(st->g->s, n->op);
     int kind = st->views->kind(st->views->ctx, n);
+    if (kind == 4)
+        return write_arguments(st, n, own);
     if (pure && self && n->n_outputs && kind != 2) {
         n->op = pure;
         n->inplace = !kind;
@@ -281,12 +433,19 @@ static bool look_at(state *st, t2o_node *n, t2o_value *self)
 
 static bool visit(state *st, t2o_node *n)
 {
-    t2o_value *self = first_tensor(n);
-    st->at = n;
+    size_t errors = st->g->s->diags.n;
+    t2o_value **outs = take_outs(st, n), *self = first_tensor(n);
+    if (st->g->s->diags.n > errors)
+        return t2o_note_node(n), false;
+    t2o_value **own = T2O_NEW_N(st->g->s->arena, t2o_value *, n->n_inputs + 1);
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        own[i] = n->inputs[i];
+    st->before = n;
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (n->inputs[i])
             n->inputs[i] = read_now(st, n->inputs[i]);
-    return look_at(st, n, self);
+    st->before = n->next;
+    return outs ? write_outs(st, n, outs) : look_at(st, n, self, own);
 }
 
 static bool run_bodies(const t2o_node *n, const t2o_view_oracle *views)
@@ -301,13 +460,14 @@ static bool run_bodies(const t2o_node *n, const t2o_view_oracle *views)
 bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views)
 {
     size_t n = g->values.n;
-    state st = { .g = g, .views = views, .of = T2O_NEW_N(g->s->arena, tensor, n + 1),
+    state st = { .g = g, .views = views, .n = n, .of = T2O_NEW_N(g->s->arena, tensor, n + 1),
                  .last_member = T2O_NEW_N(g->s->arena, uint32_t, n + 1) };
     for (uint32_t i = 0; i < n; i++) {
         st.of[i].root = st.last_member[i] = i;
         st.of[i].now = g->values.at[i];
     }
     find_last_uses(&st);
+    tie_inputs(&st);
     bool ok = true;
     for (t2o_node *node = g->first, *next; node; node = next) {
         next = node->next; /* nodes that a write adds behind it are not the program's own */
@@ -315,7 +475,7 @@ bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views)
         ok = run_bodies(node, views) && ok;
         ok = visit(&st, node) && ok;
     }
-    st.at = NULL;
+    st.before = NULL;
     for (size_t i = 0; i < g->outputs.n; i++)
         if (g->outputs.at[i].value)
             g->outputs.at[i].value = read_now(&st, g->outputs.at[i].value);

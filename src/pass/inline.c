@@ -1,15 +1,19 @@
-/* inline.c: no_grad and autocast regions say nothing about inference: their bodies move into the graph; and calls that
- * are chained by tokens, for their effects, become plain ones. */
+/* inline.c: regions that say nothing about inference (no_grad, checkpoints, hints, regions that are compiled once):
+ * their bodies move into the graph. So do those of autocast, whose nodes keep a note of it. And calls that are chained
+ * by tokens, for their effects, become plain ones. */
 #include "graph/meta.h"
 #include "pass/pass.h"
 
-/* The regions, and the number of arguments before the body. */
-static const struct {
-    const char *op;
-    uint32_t body;
-} regions[] = {
-    { "higher_order::wrap_with_set_grad_enabled", 1 },
-    { "higher_order::wrap_with_autocast", 4 },
+static const char *const regions[] = {
+    "higher_order::wrap_with_autocast", /* the first: autocast_of knows its arguments */
+    "higher_order::wrap_with_set_grad_enabled",
+    "higher_order::tag_activation_checkpoint",
+    "higher_order::wrap_activation_checkpoint",
+    "higher_order::invoke_subgraph",
+    "higher_order::hints_wrapper",
+    "higher_order::strict_mode",
+    "higher_order::run_const_graph",
+    "higher_order::wrap",
 };
 
 static t2o_value *resolve(t2o_value *v)
@@ -28,6 +32,7 @@ static void move_node(t2o_node *n, t2o_graph *to, t2o_node *before)
     copy->meta = n->meta;
     copy->returns = n->returns;
     copy->n_returns = n->n_returns;
+    copy->autocast = n->autocast;
     for (uint32_t i = 0; i < copy->n_attrs; i++)
         if (copy->attrs[i].arg.kind == T2O_ARG_GRAPH)
             copy->attrs[i].arg.graph->parent = to;
@@ -38,48 +43,110 @@ static void move_node(t2o_node *n, t2o_graph *to, t2o_node *before)
     }
 }
 
-static bool splice(t2o_graph *g, t2o_node *n, uint32_t at)
+typedef T2O_VEC(const t2o_arg *) arg_list;
+
+/* The arguments behind the body, and those in lists: the operands, and None. */
+static void add_operands(t2o_session *s, const t2o_arg *arg, arg_list *out)
 {
-    if (at >= n->n_attrs || n->attrs[at].arg.kind != T2O_ARG_GRAPH)
-        return t2o_fail(g->s, "E0504", "node '%s' (%s) holds no body", n->name, n->op);
-    t2o_graph *body = n->attrs[at].arg.graph;
-    if (n->n_attrs - at - 1 != body->inputs.n || body->outputs.n != n->n_outputs)
-        return t2o_fail(g->s, "E0504", "node '%s' (%s) does not fit its body", n->name, n->op);
-    for (size_t i = 0; i < body->inputs.n; i++) {
-        const t2o_arg *operand = &n->attrs[at + 1 + i].arg;
-        if (operand->kind == T2O_ARG_VALUE)
-            body->inputs.at[i]->twin = n->inputs[operand->index];
-    }
-    while (body->first)
-        move_node(body->first, g, n);
-    for (uint32_t i = 0; i < n->n_outputs; i++)
-        if (body->outputs.at[i].value)
-            n->outputs[i]->twin = resolve(body->outputs.at[i].value);
-    t2o_node_remove(n);
-    return true;
+    if (arg->kind == T2O_ARG_LIST)
+        for (uint32_t i = 0; i < arg->n; i++)
+            add_operands(s, &arg->items[i], out);
+    else if (arg->kind != T2O_ARG_STRING && arg->kind != T2O_ARG_MAP)
+        t2o_push(s->arena, out, arg);
 }
 
-static bool autocast_is_on(const t2o_node *n)
+/* The body's outputs stand for the node's; None among them has no value on either side. */
+static bool give_results(t2o_node *n, const t2o_graph *body)
 {
-    return !strcmp(n->op, regions[1].op) && n->n_attrs > 2 && n->attrs[2].arg.kind == T2O_ARG_BOOL && n->attrs[2].arg.b;
+    uint32_t given = 0;
+    for (size_t i = 0; i < body->outputs.n; i++) {
+        t2o_value *v = resolve(body->outputs.at[i].value);
+        if (v && given < n->n_outputs)
+            n->outputs[given]->twin = v;
+        given += v != NULL;
+    }
+    return given == n->n_outputs;
+}
+
+/* The body and, in `operands`, what it is given; NULL where there is none. */
+static t2o_graph *body_of(const t2o_node *n, arg_list *operands)
+{
+    t2o_graph *body = NULL;
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        const t2o_arg *arg = &n->attrs[i].arg;
+        if (!body && arg->kind == T2O_ARG_GRAPH)
+            body = arg->graph;
+        else if (body && !n->attrs[i].keyword)
+            add_operands(body->s, arg, operands);
+    }
+    return body;
+}
+
+static bool splice(t2o_graph *g, t2o_node *n)
+{
+    arg_list operands = { 0 };
+    t2o_graph *body = body_of(n, &operands);
+    if (!body)
+        return t2o_fail(g->s, "E0504", "node '%s' (%s) holds no body", n->name, n->op);
+    if (operands.n != body->inputs.n)
+        return t2o_fail(g->s, "E0504", "node '%s' (%s) does not fit its body", n->name, n->op);
+    for (size_t i = 0; i < operands.n; i++)
+        if (operands.at[i]->kind == T2O_ARG_VALUE)
+            body->inputs.at[i]->twin = n->inputs[operands.at[i]->index];
+    while (body->first)
+        move_node(body->first, g, n);
+    if (!give_results(n, body))
+        return t2o_fail(g->s, "E0504", "node '%s' (%s) does not fit its body", n->name, n->op);
+    t2o_node_remove(n);
+    return true;
 }
 
 static int region_of(const t2o_node *n)
 {
     for (int r = 0; r < (int)(sizeof regions / sizeof *regions); r++)
-        if (!strcmp(n->op, regions[r].op))
+        if (!strcmp(n->op, regions[r]))
             return r;
     return -1;
 }
 
+/* wrap_with_autocast(device, dtype, enabled, cache, body, ...): NULL in *out where it is off. */
+static bool autocast_of(t2o_graph *g, const t2o_node *n, const t2o_autocast **out)
+{
+    const t2o_attr *a = n->attrs;
+    *out = NULL;
+    if (n->n_attrs > 2 && a[2].arg.kind == T2O_ARG_BOOL && !a[2].arg.b)
+        return true;
+    if (n->n_attrs < 3 || a[0].arg.kind != T2O_ARG_STRING)
+        return t2o_fail(g->s, "E0504", "node '%s' (%s) names no device", n->name, n->op);
+    t2o_autocast *region = T2O_NEW(g->s->arena, t2o_autocast);
+    region->device = a[0].arg.text;
+    region->dtype = a[1].arg.kind == T2O_ARG_DTYPE ? a[1].arg.dtype : T2O_NO_DTYPE;
+    *out = region;
+    return true;
+}
+
+/* The innermost region counts: what is nested is spliced later, and marked again. */
+static void mark_autocast(t2o_graph *body, const t2o_autocast *region)
+{
+    for (t2o_node *n = body->first; n; n = n->next) {
+        n->autocast = region;
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                mark_autocast(n->attrs[i].arg.graph, region);
+    }
+}
+
 static bool inline_region(t2o_graph *g, t2o_node *n, int region)
 {
-    if (!autocast_is_on(n))
-        return splice(g, n, regions[region].body);
-    t2o_fail(g->s, "E0302", "an autocast region that is on is not converted");
-    t2o_note_node(n);
-    t2o_hint(g->s, "export with autocast outside of the model, or after run_decompositions()");
-    return false;
+    const t2o_autocast *autocast;
+    arg_list unused = { 0 };
+    t2o_graph *body = body_of(n, &unused);
+    if (region == 0 && body) {
+        if (!autocast_of(g, n, &autocast))
+            return false;
+        mark_autocast(body, autocast);
+    }
+    return splice(g, n);
 }
 
 static void count_down(t2o_arg *list, uint32_t n)
@@ -102,6 +169,7 @@ static bool without_token(t2o_graph *g, t2o_node *n)
                                   n->n_outputs - 1);
     call->name = n->name;
     call->meta = n->meta;
+    call->autocast = n->autocast;
     call->returns = n->returns + 1;
     call->n_returns = n->n_returns - 1;
     count_down(call->returns, call->n_returns);

@@ -31,19 +31,10 @@ static bool equal(const t2o_value *a, const t2o_value *b)
     return by_storage(a->data) || !memcmp(a->data->data, b->data->data, (size_t)t2o_tensor_bytes(a->data));
 }
 
-static void replace_uses(t2o_graph *g)
+/* An initialiser of a file is somebody's weight, whatever it holds; below a byte sizes are not known here. */
+static bool has_own_place(const t2o_graph *g, const t2o_value *v)
 {
-    for (t2o_node *n = g->first; n; n = n->next) {
-        for (uint32_t i = 0; i < n->n_inputs; i++)
-            if (n->inputs[i] && n->inputs[i]->twin)
-                n->inputs[i] = n->inputs[i]->twin;
-        for (uint32_t i = 0; i < n->n_attrs; i++)
-            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                replace_uses(n->attrs[i].arg.graph);
-    }
-    for (size_t i = 0; i < g->outputs.n; i++)
-        if (g->outputs.at[i].value->twin)
-            g->outputs.at[i].value = g->outputs.at[i].value->twin;
+    return !t2o_dtype_size(v->dtype) || (v->target && g->program && g->program->onnx);
 }
 
 void t2o_pass_share_constants(t2o_graph *g)
@@ -52,7 +43,7 @@ void t2o_pass_share_constants(t2o_graph *g)
     size_t kept = 0;
     for (size_t i = 0; i < g->constants.n; i++) {
         t2o_value *v = g->constants.at[i], *same;
-        if (!v->data->data) {
+        if (!v->data->data || has_own_place(g, v)) {
             g->constants.at[kept++] = v;
             continue;
         }
@@ -65,10 +56,6 @@ void t2o_pass_share_constants(t2o_graph *g)
         t2o_map_set(g->s->arena, &seen, key, v);
         g->constants.at[kept++] = v;
     }
-    bool shared = kept < g->constants.n;
     g->constants.n = kept;
-    if (shared)
-        replace_uses(g);
-    for (size_t i = 0; i < g->values.n; i++)
-        g->values.at[i]->twin = NULL;
+    t2o_graph_take_twins(g);
 }

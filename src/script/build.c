@@ -10,6 +10,13 @@
 
 /* ---- attributes ---- */
 
+/* The body of an ONNX node of a file, for a node that takes its place. */
+static t2o_arg moved_body(t2o_script *k, t2o_graph *body)
+{
+    body->parent = k->graph;
+    return (t2o_arg){ .kind = T2O_ARG_GRAPH, .graph = body };
+}
+
 static bool scalar_arg(lua_State *L, int index, t2o_arg *arg)
 {
     t2o_script *k = script_of(L);
@@ -26,6 +33,8 @@ static bool scalar_arg(lua_State *L, int index, t2o_arg *arg)
         *arg = (t2o_arg){ .kind = T2O_ARG_STRING, .text = t2o_strndup(k->s->arena, text, n), .n = (uint32_t)n };
     } else if (type == LUA_TLIGHTUSERDATA)
         *arg = (t2o_arg){ .kind = T2O_ARG_GRAPH, .graph = lua_touserdata(L, index) };
+    else if (test_torch_body(L, index))
+        *arg = moved_body(k, test_torch_body(L, index));
     else {
         t2o_value *v = test_value(L, index);
         if (!v || !v->data)
@@ -60,6 +69,8 @@ static void adapt(t2o_arg *arg, t2o_attr_type type)
         *arg = (t2o_arg){ .kind = T2O_ARG_FLOAT, .f = (double)arg->i };
     if (arg->kind == T2O_ARG_STRING && type == T2O_ATTR_INT && t2o_dtype_named(arg->text))
         *arg = (t2o_arg){ .kind = T2O_ARG_INT, .i = t2o_dtype_named(arg->text) };
+    if (arg->kind == T2O_ARG_STRING && type == T2O_ATTR_TYPE_PROTO)
+        arg->kind = T2O_ARG_TYPE;
     if (arg->kind == T2O_ARG_LIST && type == T2O_ATTR_FLOATS)
         for (uint32_t i = 0; i < arg->n; i++)
             adapt(&arg->items[i], T2O_ATTR_FLOAT);
@@ -196,6 +207,17 @@ static int l_set_dtype(lua_State *L)
     return 0;
 }
 
+/* core.dtype_of_number(n) -> the dtype of ONNX's number, or nil */
+static int l_dtype_of_number(lua_State *L)
+{
+    lua_Integer n = luaL_checkinteger(L, 1);
+    if (n > T2O_NO_DTYPE && n < T2O_COMPLEX32)
+        lua_pushstring(L, t2o_dtype_name((t2o_dtype)n));
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
 /* core.operator(op [, opset]) -> {since, inputs = {names}, attrs = {name = default}, min_outputs, variadic_outputs}
  * in force, or nil; with a true third argument an operator that does not exist at any opset is an error */
 static int l_operator(lua_State *L)
@@ -227,6 +249,44 @@ static int l_operator(lua_State *L)
     return 1;
 }
 
+/* ONNX Runtime's optimiser leaves operators in models whose opset does not have them yet. */
+static const t2o_schema *schema_of_file(t2o_node *n, const char *op)
+{
+    const t2o_schema *schema = t2o_schema_find(op, n->opset), *first = t2o_schema_first(op);
+    if (schema || !first)
+        return schema && !schema->deprecated ? schema : NULL;
+    n->opset = first->since;
+    return first;
+}
+
+/* core.settle(node): a node of a file against its schema (an error where it does not fit), and the dtypes of outputs
+ * of which the file does not state them. Returns what to say of an operator that ONNX does not have. */
+static int l_settle(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    t2o_node *n = (t2o_node *)check_node(L, 1);
+    const char *op = t2o_onnx_op_type(n), *why = NULL;
+    bool dtype_unsupported;
+    if (!op)
+        return 0;
+    const t2o_schema *schema = schema_of_file(n, op);
+    const char *name = n->name ? n->name : n->n_outputs && n->outputs[0] ? n->outputs[0]->name : "";
+    if (!schema) {
+        const char *near = t2o_schema_first(op) ? NULL : t2o_schema_suggest(op);
+        lua_pushstring(L, t2o_printf(k->s->arena, "opset %d of ONNX has no operator '%s' (node '%s')%s", n->opset, op, name,
+                                     near ? t2o_printf(k->s->arena, "; did you mean '%s'?", near) : ""));
+        return 1;
+    }
+    if (!t2o_onnx_check_node(schema, n, &why, &dtype_unsupported) && !dtype_unsupported)
+        return raise_coded(L, "E0508", "node '%s': %s, at opset %d", name, why, n->opset);
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        t2o_value *v = n->outputs[i];
+        if (v && v->kind == T2O_VALUE_TENSOR && v->dtype == T2O_NO_DTYPE)
+            v->dtype = t2o_onnx_output_dtype(schema, n, i);
+    }
+    return 0;
+}
+
 /* core.type_vars(node) -> { T = dtype }, the variable of each input, the variable of each output: by the schema at the
  * node's opset; parameters of a fixed type go by their own name */
 static int l_type_vars(lua_State *L)
@@ -253,7 +313,63 @@ static int l_type_vars(lua_State *L)
     return 3;
 }
 
+typedef struct wanted_type {
+    const char *var;
+    t2o_dtype dtype;
+} wanted_type;
+
+static bool allows(const t2o_schema *schema, void *ctx)
+{
+    const wanted_type *w = ctx;
+    for (uint32_t i = 0; i < schema->n_inputs; i++) {
+        const t2o_param *p = &schema->inputs[i];
+        if (!strcmp(p->type_var ? p->type_var : p->name, w->var) && (p->types & T2O_TYPE_BIT(w->dtype)))
+            return true;
+    }
+    return false;
+}
+
+/* core.type_allows(node, variable, dtype) -> whether the schema lets that variable (as of type_vars) be of the dtype; else
+ * false and the first opset whose schema does, or nil */
+static int l_type_allows(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    wanted_type w = { luaL_checkstring(L, 2), t2o_dtype_named(luaL_checkstring(L, 3)) };
+    const char *op = t2o_onnx_op_type(n);
+    const t2o_schema *schema = op ? t2o_schema_find(op, n->opset) : NULL;
+    bool allowed = schema && allows(schema, &w);
+    const t2o_schema *first = op && !allowed ? t2o_schema_first_where(op, allows, &w) : NULL;
+    lua_pushboolean(L, allowed);
+    if (first)
+        lua_pushinteger(L, first->since);
+    else
+        lua_pushnil(L);
+    return 2;
+}
+
 /* ---- constants ---- */
+
+/* core.converted(v, dtype) -> a constant with the numbers of another one, converted as they are written */
+static int l_converted(lua_State *L)
+{
+    const t2o_value *v = check_value(L, 1);
+    t2o_graph *top = script_of(L)->graph;
+    if (!v->data || !v->data->data)
+        return luaL_error(L, "'%s' is not a constant", v->name ? v->name : "a value");
+    while (top->parent)
+        top = top->parent;
+    t2o_tensor *t = T2O_NEW(top->s->arena, t2o_tensor);
+    *t = *v->data;
+    t->stored = t->stored ? t->stored : t->dtype;
+    t->dtype = t2o_dtype_named(luaL_checkstring(L, 2));
+    t2o_value *out = t2o_constant_new(top, v->name, t);
+    out->spec = v->spec;
+    out->target = v->target;
+    out->persistent = v->persistent;
+    out->original_name = v->original_name;
+    push_value(L, out);
+    return 1;
+}
 
 static void read_element(lua_State *L, t2o_dtype d, uint8_t *out)
 {
@@ -312,6 +428,51 @@ static int l_constant(lua_State *L)
     t->data = data;
     t->available = (size_t)n * size;
     push_value(L, t2o_constant_new(k->graph, NULL, t));
+    return 1;
+}
+
+/* The elements of a tensor of 8-bit integers, two to a byte, the first in the low half; NULL where one does not fit. */
+static uint8_t *pack_nibbles(t2o_arena *arena, const t2o_tensor *t, t2o_dtype dtype)
+{
+    int64_t n = t2o_tensor_count(t), low = dtype == T2O_INT4 ? -8 : 0;
+    uint8_t *packed = t2o_alloc(arena, (size_t)n / 2 + 1);
+    uint8_t block[4096];
+    for (int64_t first = 0; first < n; first += (int64_t)sizeof block) {
+        int64_t count = n - first < (int64_t)sizeof block ? n - first : (int64_t)sizeof block;
+        t2o_tensor_read(t, first, count, block);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t value = 0;
+            t2o_element_to_int(t->dtype, &block[i], &value);
+            if (value < low || value > low + 15)
+                return NULL;
+            uint8_t *byte = &packed[(first + i) / 2];
+            *byte = i % 2 ? (uint8_t)(*byte | (value & 15) << 4) : (uint8_t)(value & 15);
+        }
+    }
+    return packed;
+}
+
+/* core.packed(v, dtype) -> a constant of int8 or uint8 as one of int4 or uint4, under the same name; nil where v is
+ * none, or an element does not fit. */
+static int l_packed(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    const t2o_value *v = check_value(L, 1);
+    t2o_dtype dtype = t2o_dtype_named(luaL_checkstring(L, 2));
+    luaL_argcheck(L, dtype == T2O_INT4 || dtype == T2O_UINT4, 2, "int4 or uint4");
+    bool bytes = v->data && v->data->data && (v->dtype == T2O_INT8 || v->dtype == T2O_UINT8);
+    const uint8_t *packed = bytes ? pack_nibbles(k->s->arena, v->data, dtype) : NULL;
+    if (!packed)
+        return lua_pushnil(L), 1;
+    t2o_tensor *t = T2O_NEW(k->s->arena, t2o_tensor);
+    *t = (t2o_tensor){ .dtype = dtype, .rank = v->data->rank, .dims = v->data->dims, .data = packed };
+    t->available = (size_t)t2o_tensor_bytes(t);
+    t2o_value *out = t2o_constant_new(v->graph, v->name, t);
+    out->spec = v->spec;
+    out->persistent = v->persistent;
+    out->target = v->target;
+    out->original_name = v->original_name;
+    push_value(L, out);
     return 1;
 }
 
@@ -417,6 +578,26 @@ static int l_context(lua_State *L)
     return 3;
 }
 
+/* core.keeps_unknown(): whether an operator without a rule becomes a node of its own domain */
+static int l_keeps_unknown(lua_State *L)
+{
+    lua_pushboolean(L, script_of(L)->options.keep_unknown);
+    return 1;
+}
+
+/* core.precision() -> "float16" or "bfloat16", and the globs of what keeps its dtype */
+static int l_precision(lua_State *L)
+{
+    const t2o_script_options *o = &script_of(L)->options;
+    lua_pushstring(L, o->precision);
+    lua_createtable(L, (int)o->n_keep, 0);
+    for (size_t i = 0; i < o->n_keep; i++) {
+        lua_pushstring(L, o->keep[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 2;
+}
+
 /* core.set_rule(place, strict): what nodes that are built from here on carry as their rule, and whether a dtype that an
  * operator does not take is an error instead of a decline; returns what was set before */
 static int l_set_rule(lua_State *L)
@@ -447,11 +628,14 @@ int open_build(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "build", l_build },           { "constant", l_constant },           { "set_dtype", l_set_dtype },
+        { "dtype_of_number", l_dtype_of_number },
+        { "packed", l_packed },
         { "operator", l_operator },     { "body", l_body },                   { "body_input", l_body_input },
-        { "type_vars", l_type_vars },   { "set_opset", l_set_opset },   { "set_node_opset", l_set_node_opset },
+        { "settle", l_settle },         { "type_vars", l_type_vars },   { "set_opset", l_set_opset },   { "set_node_opset", l_set_node_opset },
         { "place", l_place },           { "resume", l_resume },
         { "context", l_context },       { "symbol_source", l_symbol_source }, { "set_rule", l_set_rule },
-        { NULL, NULL },
+        { "keeps_unknown", l_keeps_unknown }, { "type_allows", l_type_allows }, { "converted", l_converted },
+        { "precision", l_precision }, { NULL, NULL },
     };
     luaL_setfuncs(L, functions, 0);
     return 0;

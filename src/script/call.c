@@ -44,6 +44,9 @@ static t2o_arg read_arg(lua_State *L, t2o_graph *torch, operands *inputs)
     default: break;
     }
     t2o_value *v = test_value(L, -1);
+    t2o_graph *body = v ? NULL : test_torch_body(L, -1);
+    if (body)
+        return (t2o_arg){ .kind = T2O_ARG_GRAPH, .graph = body, .text = body->name };
     if (!v)
         return (t2o_arg){ .kind = T2O_ARG_EXPR, .expr = test_dim(L, -1) };
     t2o_push(torch->s->arena, inputs, v);
@@ -54,12 +57,15 @@ static t2o_attr *read_args(lua_State *L, int index, t2o_graph *torch, operands *
 {
     T2O_VEC(t2o_attr) attrs = { 0 };
     for (lua_Integer i = 1, count = luaL_len(L, index); i <= count; i++) {
-        lua_geti(L, index, i); /* { name, value } */
+        lua_geti(L, index, i); /* { name, value [, by keyword] } */
         lua_geti(L, -1, 1);
         t2o_attr attr = { .name = t2o_intern(torch->s, luaL_checkstring(L, -1)) };
         lua_pop(L, 1);
         lua_geti(L, -1, 2);
         attr.arg = read_arg(L, torch, inputs);
+        lua_pop(L, 1);
+        lua_geti(L, -1, 3);
+        attr.keyword = lua_toboolean(L, -1);
         lua_pop(L, 2);
         t2o_push(torch->s->arena, &attrs, attr);
     }
@@ -75,17 +81,33 @@ static int l_torch_graph(lua_State *L)
     return 0;
 }
 
-/* core.torch_value(dtype, name, is_input) -> a tensor of it; its shape is set with core.set_shape */
+/* core.torch_value(dtype, name, is_input) -> a tensor of it, whose shape is set with core.set_shape; or a number or
+ * another object, where the dtype is "symint", "symfloat", "symbool" or "object" */
 static int l_torch_value(lua_State *L)
 {
     t2o_script *k = script_of(L);
-    t2o_value *v = t2o_value_new(k->torch, T2O_VALUE_TENSOR, luaL_checkstring(L, 2),
-                                 t2o_dtype_named(luaL_checkstring(L, 1)), -1, NULL);
+    static const char *const others[] = { "symint", "symfloat", "symbool", "object" };
+    const char *dtype = luaL_checkstring(L, 1);
+    t2o_value_kind kind = T2O_VALUE_TENSOR;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(dtype, others[i]))
+            kind = (t2o_value_kind)(T2O_VALUE_SYMINT + i);
+    t2o_value *v = t2o_value_new(k->torch, kind, luaL_checkstring(L, 2), t2o_dtype_named(dtype), -1, NULL);
     v->mark = 1;
     if (lua_toboolean(L, 3))
         t2o_push(k->s->arena, &k->torch->inputs, v);
     push_value(L, v);
     return 1;
+}
+
+/* core.set_expr(v, size): the symbolic int that a value is */
+static int l_set_expr(lua_State *L)
+{
+    t2o_value *v = check_value(L, 1);
+    const t2o_expr *x = test_dim(L, 2);
+    luaL_argcheck(L, x != NULL && v->kind == T2O_VALUE_SYMINT, 2, "a size of a symbolic int is due");
+    v->expr = x;
+    return 0;
 }
 
 static void add_result(t2o_script *k, t2o_arg *result, operands *outputs)
@@ -95,6 +117,10 @@ static void add_result(t2o_script *k, t2o_arg *result, operands *outputs)
     if (v) {
         *result = (t2o_arg){ .kind = T2O_ARG_VALUE, .index = (uint32_t)outputs->n };
         t2o_push(k->s->arena, outputs, v);
+        return;
+    }
+    if (!lua_toboolean(L, -1)) {
+        *result = (t2o_arg){ .kind = T2O_ARG_NONE };
         return;
     }
     *result = (t2o_arg){ .kind = T2O_ARG_LIST, .n = (uint32_t)luaL_len(L, -1) };
@@ -107,7 +133,7 @@ static void add_result(t2o_script *k, t2o_arg *result, operands *outputs)
 }
 
 /* core.torch_call(op, { { name, value } ... }, { results }) -> the node: a call in the torch graph that is built, its
- * results being values of that graph, or lists of them */
+ * results being values of that graph, lists of them, or false for one that is not there */
 static int l_torch_call(lua_State *L)
 {
     t2o_script *k = script_of(L);
@@ -174,7 +200,7 @@ static int l_producer(lua_State *L)
 int open_calls(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "torch_graph", l_torch_graph }, { "torch_value", l_torch_value }, { "torch_call", l_torch_call },
+        { "torch_graph", l_torch_graph }, { "torch_value", l_torch_value }, { "torch_call", l_torch_call }, { "set_expr", l_set_expr },
         { "translate", l_translate }, { "producer", l_producer }, { "run_file", l_run_file },
         { "load", l_load }, { "inline", l_inline }, { NULL, NULL },
     };

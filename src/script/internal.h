@@ -21,6 +21,7 @@ struct t2o_script {
     t2o_script_options options;
     const char *root; /* of lua/ and rules/; NULL = the copy in the binary */
     struct rule_index *index; /* built-in rule files and the words in them */
+    t2o_digest digest;        /* of all rules */
     size_t memory;
     int64_t ticks; /* hook calls left to the running rule */
 
@@ -32,10 +33,11 @@ struct t2o_script {
     const t2o_node *node;    /* the torch node, or the ONNX node that is lowered */
     const char *rule;        /* its place */
     bool strict;             /* it is a user's: what it builds must be valid */
+    bool learning;           /* results tell the dtypes and shapes of torch values that have none */
     bool loading;            /* rule files are being loaded */
+    struct back_state *back; /* while an ONNX graph becomes a torch graph */
     int opset;               /* signatures that it builds with */
     t2o_map symbols;         /* name -> symbol_source */
-    uint32_t n_fresh;
 };
 
 t2o_script *script_of(lua_State *L);
@@ -66,21 +68,43 @@ int open_values(lua_State *L);                         /* adds to the core table
 
 /* node.c */
 void push_node(lua_State *L, const t2o_node *n);
+void push_torch_body(lua_State *L, t2o_graph *g);
 const t2o_node *check_node(lua_State *L, int index);
 /* The shape of a torch tensor in ONNX, where complex numbers have a last dimension of 2. */
 const t2o_expr **form_dims(t2o_script *k, const t2o_value *v, int32_t *rank);
 t2o_graph *check_torch_body(lua_State *L, int index);  /* of a higher-order op */
+t2o_graph *test_torch_body(lua_State *L, int index);   /* NULL when it is something else */
 int open_nodes(lua_State *L);
 
 /* build.c */
 int open_build(lua_State *L);
 
 /* translate.c */
+bool push_function(t2o_script *k, const char *module, const char *name); /* of a library module */
+t2o_value *script_cast(t2o_script *k, t2o_graph *g, t2o_node *before, t2o_value *v, t2o_dtype dtype);
+/* Runs module.function(node, opset) for every node, which gives its new outputs or nil. */
+bool script_rewrite(t2o_script *k, const char *module, const char *function, t2o_graph *graph, int opset);
 bool script_translate_one(t2o_script *k, t2o_node *n); /* a graph of its own with this node's inputs */
 int l_inline(lua_State *L);
 
+/* Raises what the diagnostics from number `before` on say, and drops these. */
+int raise_failure(lua_State *L, size_t before);
+
+/* back.c */
+typedef struct back_state {
+    t2o_program *program;       /* the torch program that is made */
+    struct back_scope *scope;   /* the graph that is translated */
+    T2O_VEC(t2o_value *) weights;
+    t2o_map names;              /* of weights */
+    bool says_kinds;            /* the model says which weights are parameters and buffers */
+} back_state;
+int open_back(lua_State *L);
+
 /* call.c */
 int open_calls(lua_State *L);
+
+/* python.c */
+int open_python(lua_State *L);
 
 /* load.c */
 void find_builtin(t2o_script *k);

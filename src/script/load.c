@@ -121,6 +121,18 @@ static void builtin_rules(t2o_session *s, const char *root, rule_files *out)
             t2o_push(s->arena, out, ((rule_file){ f->path + 6, f->path, f->text, (size_t)(f->end - f->text), false }));
 }
 
+const char *t2o_script_builtin(t2o_session *s, const char *path, const char **file)
+{
+    const char *root = find_root(s);
+    *file = root ? t2o_printf(s->arena, "%s/%s", root, path) : NULL;
+    if (*file && access(*file, R_OK))
+        *file = NULL;
+    for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
+        if (!strcmp(f->path, path))
+            return f->text;
+    return NULL;
+}
+
 void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, const char *, size_t), void *ctx)
 {
     rule_files files = { 0 };
@@ -266,9 +278,8 @@ static const rule_file *replaced_by(const rule_files *layers, size_t n, size_t l
     return NULL;
 }
 
-static bool add_user_path(t2o_script *k, const char *path, rule_files *out)
+static bool add_user_path(t2o_session *s, const char *path, rule_files *out)
 {
-    t2o_session *s = k->s;
     if (is_folder(path)) {
         walk(s, out, path, t2o_printf(s->arena, "%s/", path), "", 0);
         return true;
@@ -332,7 +343,7 @@ static void index_file(t2o_script *k, rule_file *f)
 static bool in_group(const rule_file *f, const char *group)
 {
     size_t n = strcspn(f->name, "/");
-    static const char *const others[] = { "infer", "opset", "target" };
+    static const char *const others[] = { "infer", "onnx", "opset", "python", "raise", "target" };
     if (strcmp(group, "ops"))
         return strlen(group) == n && !strncmp(f->name, group, n);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -359,8 +370,8 @@ static void run_builtin(lua_State *L, rule_file *f)
     lua_pop(L, 1);
 }
 
-/* core.load(group, word): runs the built-in files of a group ("ops", "infer", "opset") in which the word stands in
- * quotes; all of the group without a word */
+/* core.load(group, word): runs the built-in files of a group ("ops", "infer", "opset", "raise") in which the word stands
+ * in quotes; all of the group without a word */
 int l_load(lua_State *L)
 {
     t2o_script *k = script_of(L);
@@ -380,31 +391,78 @@ int l_load(lua_State *L)
 
 #define MAX_LAYERS 64
 
+typedef struct rule_layers {
+    size_t n;
+    const char *names[MAX_LAYERS]; /* the first is the built-in one */
+    rule_files files[MAX_LAYERS];
+} rule_layers;
+
+static bool add_layer(t2o_session *s, rule_layers *to, const char *path)
+{
+    if (to->n == MAX_LAYERS)
+        return true;
+    to->names[to->n] = path;
+    return add_user_path(s, path, &to->files[to->n++]);
+}
+
+/* Every file of every layer, the built-in first, those of -r last. */
+static bool find_layers(t2o_session *s, const t2o_script_options *o, const char *root, rule_layers *to)
+{
+    *to = (rule_layers){ .n = 1, .names = { "built-in" } };
+    builtin_rules(s, root, &to->files[0]);
+    const char *config = o->no_user_rules ? NULL : config_rules(s);
+    if (config && is_folder(config) && !add_layer(s, to, config))
+        return false;
+    const char *list = o->no_user_rules ? NULL : getenv("T2O_RULES");
+    for (const char *p = list ? list : ""; *p;) {
+        size_t length = strcspn(p, ":");
+        if (length && !add_layer(s, to, t2o_strndup(s->arena, p, length)))
+            return false;
+        p += length + (p[length] == ':');
+    }
+    for (size_t i = 0; i < o->n_rules; i++)
+        if (!add_layer(s, to, o->rules[i]))
+            return false;
+    return true;
+}
+
+static t2o_digest digest_layers(const rule_layers *layers)
+{
+    t2o_digest h = t2o_digest_start();
+    for (size_t i = 0; i < layers->n; i++) {
+        t2o_digest_number(&h, i);
+        for (size_t j = 0; j < layers->files[i].n; j++) {
+            const rule_file *f = &layers->files[i].at[j];
+            t2o_digest_text(&h, f->name == f->path ? NULL : f->name); /* of a file alone the name does not count */
+            t2o_digest_bytes(&h, f->text ? f->text : "", f->n);
+        }
+    }
+    return h;
+}
+
+bool t2o_script_digest_rules(t2o_session *s, const t2o_script_options *options, t2o_digest *out)
+{
+    rule_layers *layers = T2O_NEW(s->arena, rule_layers);
+    if (!find_layers(s, options, find_root(s), layers))
+        return false;
+    *out = digest_layers(layers);
+    return true;
+}
+
+t2o_digest t2o_script_digest(const t2o_script *script)
+{
+    return script->digest;
+}
+
 bool load_rules(t2o_script *k)
 {
     k->index = T2O_NEW(k->s->arena, struct rule_index);
-    rule_files layers[MAX_LAYERS] = { 0 };
-    const char *names[MAX_LAYERS] = { "built-in" };
-    size_t n = 1;
-    builtin_rules(k->s, k->root, &layers[0]);
-    const char *config = k->options.no_user_rules ? NULL : config_rules(k->s);
-    if (config && is_folder(config) && add_user_path(k, config, &layers[n]))
-        names[n++] = config;
-    const char *list = k->options.no_user_rules ? NULL : getenv("T2O_RULES");
-    for (const char *p = list ? list : ""; *p && n < MAX_LAYERS;) {
-        size_t length = strcspn(p, ":");
-        const char *path = t2o_strndup(k->s->arena, p, length);
-        if (length && !add_user_path(k, path, &layers[n]))
-            return false;
-        names[n] = path;
-        n += length != 0;
-        p += length + (p[length] == ':');
-    }
-    for (size_t i = 0; i < k->options.n_rules && n < MAX_LAYERS; i++) {
-        if (!add_user_path(k, k->options.rules[i], &layers[n]))
-            return false;
-        names[n++] = k->options.rules[i];
-    }
+    rule_layers *found = T2O_NEW(k->s->arena, rule_layers);
+    if (!find_layers(k->s, &k->options, k->root, found))
+        return false;
+    k->digest = digest_layers(found);
+    const rule_files *layers = found->files;
+    size_t n = found->n;
     k->index->files = layers[0];
     for (size_t j = 0; j < layers[0].n; j++) {
         rule_file *f = &layers[0].at[j];
@@ -413,7 +471,7 @@ bool load_rules(t2o_script *k)
             index_file(k, f);
     }
     for (size_t i = 0; i < n; i++) {
-        if (!start_layer(k, names[i]))
+        if (!start_layer(k, found->names[i]))
             return false;
         for (size_t j = 0; i && j < layers[i].n; j++)
             if (!replaced_by(layers, n, i, layers[i].at[j].name) && !run_file(k, &layers[i].at[j]))

@@ -6,7 +6,7 @@
 #define TORCH_BODY "t2o.body"
 
 /* The body of a higher-order op. */
-static void push_torch_body(lua_State *L, t2o_graph *g)
+void push_torch_body(lua_State *L, t2o_graph *g)
 {
     t2o_graph **box = lua_newuserdatauv(L, sizeof g, 0);
     *box = g;
@@ -16,6 +16,12 @@ static void push_torch_body(lua_State *L, t2o_graph *g)
 t2o_graph *check_torch_body(lua_State *L, int index)
 {
     return *(t2o_graph **)luaL_checkudata(L, index, TORCH_BODY);
+}
+
+t2o_graph *test_torch_body(lua_State *L, int index)
+{
+    t2o_graph **box = luaL_testudata(L, index, TORCH_BODY);
+    return box ? *box : NULL;
 }
 
 void push_node(lua_State *L, const t2o_node *n)
@@ -70,6 +76,9 @@ static t2o_value *twin_of(lua_State *L, t2o_value *v)
 {
     t2o_script *k = script_of(L);
     if (!v->twin && v->constant) {
+        if (v->wrapped)
+            raise_coded(L, "E0305", "weight '%s' is not a plain tensor but an object (%s): unwrap tensor subclasses before "
+                        "the export (unwrap_tensor_subclass)", v->target ? v->target : v->name, v->wrapped);
         if (!v->data || !v->data->data)
             raise_coded(L, "E0507", "the archive holds no data for '%s'", v->target ? v->target : v->name);
         t2o_graph *top = k->graph;
@@ -121,6 +130,7 @@ static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)
     case T2O_ARG_DEVICE:
     case T2O_ARG_LAYOUT:
     case T2O_ARG_MEMORY_FORMAT:
+    case T2O_ARG_TYPE:
     case T2O_ARG_OPERATOR: lua_pushstring(L, arg->text); break;
     case T2O_ARG_COMPLEX:
         lua_createtable(L, 0, 2);
@@ -147,6 +157,9 @@ static void push_arg(lua_State *L, const t2o_node *n, const t2o_arg *arg)
         break;
     case T2O_ARG_TENSOR: push_tensor(L, arg->tensor); break;
     case T2O_ARG_GRAPH: push_torch_body(L, arg->graph); break;
+    case T2O_ARG_UNKNOWN:
+        raise_coded(L, "E0305", "an argument of a kind that this version does not know: %.200s", arg->text);
+        break;
     default: lua_pushnil(L);
     }
 }
@@ -183,6 +196,17 @@ static int l_is_complex_call(lua_State *L)
     return 1;
 }
 
+/* core.is_batched(node): whether one of its operands stands for many, as within vmap */
+static int l_is_batched(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    bool batched = false;
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        batched = batched || (n->inputs[i] && n->inputs[i]->twin && n->inputs[i]->twin->batch);
+    lua_pushboolean(L, batched);
+    return 1;
+}
+
 /* core.argument_names(node) -> list, in the order of the call; core.is_none is not needed: None is nil. */
 static int l_argument_names(lua_State *L)
 {
@@ -206,15 +230,74 @@ static void push_values(lua_State *L, t2o_value *const *values, uint32_t n)
     lua_setfield(L, -2, "n");
 }
 
+/* Places in node.outputs, a list where a result is one. */
+static void push_returns(lua_State *L, const t2o_arg *returns, uint32_t n)
+{
+    luaL_checkstack(L, 4, "results that nest too deep");
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        if (returns[i].kind == T2O_ARG_LIST)
+            push_returns(L, returns[i].items, returns[i].n);
+        else
+            lua_pushinteger(L, returns[i].kind == T2O_ARG_VALUE ? (lua_Integer)returns[i].index + 1 : 0);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+/* core.modules(node) -> a flat list of path and class of the modules it was called in, from the outermost */
+static int l_modules(lua_State *L)
+{
+    const t2o_node *n = check_node(L, 1);
+    const t2o_meta *meta = n->meta ? n->meta : n->origin ? n->origin->meta : NULL;
+    const char *path, *type;
+    lua_Integer count = 0;
+    lua_newtable(L);
+    for (const char *p = meta ? meta->nn_module_stack : NULL;
+         (p = t2o_meta_next_module(script_of(L)->s, p, &path, &type));) {
+        lua_pushstring(L, path);
+        lua_rawseti(L, -2, ++count);
+        lua_pushstring(L, type);
+        lua_rawseti(L, -2, ++count);
+    }
+    return 1;
+}
+
+/* core.body_ports(body) -> lists of the values that come into a body of an ONNX node and that it gives */
+static int l_body_ports(lua_State *L)
+{
+    t2o_graph *g = check_torch_body(L, 1);
+    push_values(L, g->inputs.at, (uint32_t)g->inputs.n);
+    lua_createtable(L, (int)g->outputs.n, 1);
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        push_value(L, g->outputs.at[i].value);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushinteger(L, (lua_Integer)g->outputs.n);
+    lua_setfield(L, -2, "n");
+    return 2;
+}
+
 /* core.arg_kind(node, name) -> "tensor", "int", "list", ...: how an argument was given (none where it was not) */
 static int l_arg_kind(lua_State *L)
 {
     static const char *const kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype",
                                          "device", "layout", "memory_format", "int", "list", "tensor", "graph",
-                                         "operator", "map", "unknown" };
+                                         "operator", "map", "unknown", "type" };
     const t2o_arg *arg = t2o_node_attr(check_node(L, 1), luaL_checkstring(L, 2));
     lua_pushstring(L, kinds[arg ? arg->kind : T2O_ARG_NONE]);
     return 1;
+}
+
+/* { device, dtype }, or nil outside of autocast */
+static void push_autocast(lua_State *L, const t2o_autocast *region)
+{
+    if (!region)
+        return lua_pushnil(L);
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, region->device);
+    lua_setfield(L, -2, "device");
+    lua_pushstring(L, region->dtype == T2O_NO_DTYPE ? NULL : t2o_dtype_name(region->dtype));
+    lua_setfield(L, -2, "dtype");
 }
 
 static int l_node_index(lua_State *L)
@@ -236,6 +319,8 @@ static int l_node_index(lua_State *L)
         push_values(L, n->outputs, n->n_outputs);
     else if (!strcmp(key, "inputs"))
         push_values(L, n->inputs, n->n_inputs);
+    else if (!strcmp(key, "returns"))
+        push_returns(L, n->returns, n->n_returns);
     else if (!strcmp(key, "contiguous")) {
         lua_createtable(L, (int)n->n_inputs, 0);
         for (uint32_t i = 0; i < n->n_inputs; i++)
@@ -247,6 +332,10 @@ static int l_node_index(lua_State *L)
         lua_pushinteger(L, n->opset);
     else if (!strcmp(key, "origin") && n->origin) /* of an ONNX node: the torch node that it came from */
         push_node(L, n->origin);
+    else if (!strcmp(key, "autocast"))
+        push_autocast(L, n->autocast);
+    else if (!strcmp(key, "inplace"))
+        lua_pushboolean(L, n->inplace);
     else if (!strcmp(key, "kwargs"))
         return lua_settop(L, 1), l_arguments(L);
     else
@@ -258,7 +347,9 @@ int open_nodes(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "arguments", l_arguments }, { "argument_names", l_argument_names }, { "arg_kind", l_arg_kind },
-        { "is_complex_call", l_is_complex_call }, { NULL, NULL },
+        { "is_complex_call", l_is_complex_call }, { "is_batched", l_is_batched },
+        { "body_ports", l_body_ports }, { "modules", l_modules },
+        { NULL, NULL },
     };
     luaL_newmetatable(L, NODE);
     lua_pushcfunction(L, l_node_index);

@@ -208,11 +208,18 @@ bool script_call(t2o_script *k, int n_args, int n_results)
 
 /* ---- start ---- */
 
+/* core.warn(text) */
+static int l_warn(lua_State *L)
+{
+    t2o_warn(script_of(L)->s, "%s", luaL_checkstring(L, 1));
+    return 0;
+}
+
 static void open_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "where", l_where }, { "decline", l_decline }, { "is_decline", l_is_decline }, { "fail", l_fail },
-        { "on_error", l_on_error }, { "guard", l_guard }, { NULL, NULL },
+        { "on_error", l_on_error }, { "warn", l_warn }, { "guard", l_guard }, { NULL, NULL },
     };
     luaL_newmetatable(L, DECLINE);
     lua_pop(L, 1);
@@ -222,6 +229,8 @@ static void open_core(lua_State *L)
     open_nodes(L);
     open_build(L);
     open_calls(L);
+    open_back(L);
+    open_python(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "t2o.core");
 }
 

@@ -5,8 +5,7 @@
 
 #define MAX_REPORTED 20
 
-/* Pushes a function of a library module. */
-static bool push_function(t2o_script *k, const char *module, const char *name)
+bool push_function(t2o_script *k, const char *module, const char *name)
 {
     lua_getglobal(k->L, "require");
     lua_pushstring(k->L, module);
@@ -34,6 +33,13 @@ static const t2o_expr *linear(const t2o_expr *x, int64_t *mul, int64_t *add)
     return x->kind == T2O_EXPR_SYMBOL && *mul > 0 ? x : NULL;
 }
 
+static void set_source(t2o_script *k, const t2o_expr *symbol, symbol_source from)
+{
+    symbol_source *source = T2O_NEW(k->s->arena, symbol_source);
+    *source = from;
+    t2o_map_set(k->s->arena, &k->symbols, symbol->name, source);
+}
+
 static void add_source(t2o_script *k, const t2o_expr *x, t2o_value *value, int axis)
 {
     int64_t mul, add;
@@ -43,9 +49,7 @@ static void add_source(t2o_script *k, const t2o_expr *x, t2o_value *value, int a
     /* a place where the symbol itself stands is better than one where it is computed from */
     if (!symbol || (known && (!plain || (known->mul == 1 && known->add == 0))))
         return;
-    symbol_source *source = T2O_NEW(k->s->arena, symbol_source);
-    *source = (symbol_source){ value, axis, mul, add };
-    t2o_map_set(k->s->arena, &k->symbols, symbol->name, source);
+    set_source(k, symbol, (symbol_source){ value, axis, mul, add });
 }
 
 static void add_sources(t2o_script *k, t2o_value *v)
@@ -60,6 +64,18 @@ static bool wrong_result(t2o_script *k, const t2o_node *n, const char *place, co
 {
     t2o_fail(k->s, "E0604", "%s: the rule for %s %s", place ? place : "a rule", n->op, what);
     t2o_note_node(n);
+    if (n->graph->program && n->graph->program->doubt)
+        t2o_hint(k->s, "%s", n->graph->program->doubt);
+    return false;
+}
+
+/* An operator that PyTorch takes apart is cast within, between its parts. */
+static bool cast_within(t2o_script *k, const t2o_node *n, t2o_dtype got, t2o_dtype want)
+{
+    t2o_fail(k->s, "E0302", "%s under autocast: its result would be %s, where the archive records %s", n->op,
+             t2o_dtype_name(got), t2o_dtype_name(want));
+    t2o_note_node(n);
+    t2o_hint(k->s, "export with strict=False, and call .run_decompositions() before it is saved, for explicit casts");
     return false;
 }
 
@@ -75,15 +91,20 @@ static bool same_shape(t2o_script *k, const t2o_value *got, const t2o_value *wan
     return true;
 }
 
-static t2o_value *cast_to(t2o_script *k, t2o_value *v, t2o_dtype dtype)
+t2o_value *script_cast(t2o_script *k, t2o_graph *g, t2o_node *before, t2o_value *v, t2o_dtype dtype)
 {
-    t2o_value *out = t2o_value_new(k->graph, T2O_VALUE_TENSOR, NULL, dtype, v->rank, v->dims);
+    t2o_value *out = t2o_value_new(g, T2O_VALUE_TENSOR, NULL, dtype, v->rank, v->dims);
     t2o_attr to = { t2o_intern(k->s, "to"), { .kind = T2O_ARG_INT, .i = dtype }, false };
-    t2o_node *n = t2o_node_new(k->graph, k->before, "onnx::Cast", &v, 1, &to, 1, &out, 1);
+    t2o_node *n = t2o_node_new(g, before, "onnx::Cast", &v, 1, &to, 1, &out, 1);
     n->origin = k->node;
     n->rule = k->rule;
     n->opset = k->opset;
     return out;
+}
+
+static t2o_value *cast_to(t2o_script *k, t2o_value *v, t2o_dtype dtype)
+{
+    return script_cast(k, k->graph, k->before, v, dtype);
 }
 
 /* The torch value as it stands in ONNX, to compare with; itself where it is not complex. */
@@ -96,6 +117,21 @@ static const t2o_value *form_of(t2o_script *k, const t2o_value *v)
     form->dims = form_dims(k, v, &form->rank);
     form->dtype = t2o_dtype_real_of(v->dtype);
     return form;
+}
+
+/* What is recorded is one of a batch: the form of them all. */
+static const t2o_value *batch_of(t2o_script *k, const t2o_value *form, const t2o_value *got)
+{
+    int32_t n = __builtin_popcount(got->batch);
+    if (n == 0 || got->rank < n)
+        return form;
+    t2o_value *all = T2O_NEW(k->s->arena, t2o_value);
+    *all = *form;
+    all->rank = form->rank + n;
+    all->dims = T2O_NEW_N(k->s->arena, const t2o_expr *, all->rank);
+    for (int32_t i = 0; i < all->rank; i++)
+        all->dims[i] = i < n ? got->dims[i] : form->dims[i - n];
+    return all;
 }
 
 static t2o_value *identity(t2o_script *k, t2o_graph *g, t2o_value *v);
@@ -118,9 +154,21 @@ static bool take_tensor(t2o_script *k, const t2o_node *n, t2o_value *want, const
     if (!got)
         return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned a %s where a value for '%s' is due",
                                                     luaL_typename(k->L, -1), want->name));
+    if (k->learning && want->dtype == T2O_NO_DTYPE && !got->complex) {
+        want->dtype = got->dtype;
+        if (got->rank >= 0)
+            t2o_value_set_dims(want, got->rank, got->dims);
+    }
     const t2o_value *form = form_of(k, want);
-    if (n->inplace && got->dtype != form->dtype)
+    bool is_complex = form != want;
+    form = batch_of(k, form, got);
+    if (n->inplace && got->dtype != form->dtype) {
+        uint32_t batch = got->batch;
         got = cast_to(k, got, form->dtype);
+        got->batch = batch;
+    }
+    if (got->dtype != form->dtype && n->autocast)
+        return cast_within(k, n, got->dtype, form->dtype);
     if (got->dtype != form->dtype)
         return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned dtype %s, the archive records %s for '%s'",
                                                     t2o_dtype_name(got->dtype), t2o_dtype_name(form->dtype),
@@ -129,7 +177,7 @@ static bool take_tensor(t2o_script *k, const t2o_node *n, t2o_value *want, const
         return wrong_result(k, n, place, t2o_printf(k->s->arena, "returned %s, the archive records %s for '%s'",
                                                     t2o_value_type_text(k->graph, got),
                                                     t2o_value_type_text(want->graph, form), want->name));
-    got = as_complex(k, got, form != want);
+    got = as_complex(k, got, is_complex);
     /* the record knows the sizes best; but a weight or input keeps its own */
     if (got->producer)
         t2o_value_set_dims(got, form->rank, form->dims);
@@ -176,6 +224,12 @@ static bool take_result(t2o_script *k, const t2o_node *n, const t2o_arg *result,
 /* The results stand in the list on top of the stack. */
 static bool take_results(t2o_script *k, const t2o_node *n, const char *place)
 {
+    lua_geti(k->L, -1, 1);
+    bool gives = test_value(k->L, -1) != NULL;
+    lua_pop(k->L, 1);
+    if (gives && !n->n_returns)
+        return wrong_result(k, n, place, "returned a value, where the operator has no result; the schema marks an "
+                                         "argument that it writes: Tensor(a!) x");
     for (uint32_t i = 0; i < n->n_returns; i++) {
         lua_geti(k->L, -1, (lua_Integer)i + 1);
         bool ok = take_result(k, n, &n->returns[i], place);
@@ -296,7 +350,7 @@ static size_t translate_nodes(t2o_script *k, const t2o_graph *torch, t2o_graph *
 {
     size_t failures = 0;
     t2o_map more = { 0 };
-    for (const t2o_node *n = torch->first; n && failures < MAX_REPORTED; n = n->next) {
+    for (const t2o_node *n = torch->first; n && (failures < MAX_REPORTED || k->learning); n = n->next) {
         size_t before = k->s->diags.n;
         if (!n->mark || only_numbers(k, n) || translate_node(k, g, n))
             continue;
@@ -413,7 +467,8 @@ static t2o_map copy_map(t2o_script *k, const t2o_map *map)
     return copy;
 }
 
-/* The operands in the list at index become the values of the body's inputs. Sizes are expressions already. */
+/* The operands in the list at index become the values of the body's inputs. A number that a loop carries is a symbol
+ * within, and another one in each round; other sizes are expressions of the program's own. */
 static void bind_inputs(lua_State *L, int index, t2o_graph *body)
 {
     for (size_t i = 0; i < body->inputs.n; i++) {
@@ -424,12 +479,14 @@ static void bind_inputs(lua_State *L, int index, t2o_graph *body)
         in->twin = v;
         if (v)
             v->complex = in->kind == T2O_VALUE_TENSOR && t2o_dtype_is_complex(in->dtype);
+        if (v && in->expr && in->expr->kind == T2O_EXPR_SYMBOL)
+            set_source(script_of(L), in->expr, (symbol_source){ v, -1, 1, 0 });
         lua_pop(L, 1);
     }
 }
 
 /* The first error of a body's translation as a Lua error of the rule that asked for it. */
-static int raise_failure(lua_State *L, size_t before)
+int raise_failure(lua_State *L, size_t before)
 {
     t2o_script *k = script_of(L);
     const t2o_diag *d = k->s->diags.at[before];
@@ -531,16 +588,15 @@ static t2o_value *output_value(t2o_script *k, const t2o_output_spec *o)
     return v;
 }
 
-static bool is_mutation(const t2o_output_spec *o)
-{
-    return o->kind == T2O_SPEC_BUFFER_MUTATION || o->kind == T2O_SPEC_PARAMETER_MUTATION ||
-           o->kind == T2O_SPEC_USER_INPUT_MUTATION;
-}
-
 static bool add_output(t2o_script *k, t2o_graph *g, const t2o_output_spec *o)
 {
     if (!o->value && (o->literal.kind == T2O_ARG_NONE || o->literal.kind == T2O_ARG_STRING))
         return true; /* None and text have no place among ONNX outputs */
+    if (!o->value && o->literal.kind != T2O_ARG_INT && o->literal.kind != T2O_ARG_FLOAT &&
+        o->literal.kind != T2O_ARG_BOOL)
+        return t2o_fail(k->s, "E0305", "an output of the program has no form in ONNX%s%.200s",
+                        o->literal.kind == T2O_ARG_UNKNOWN ? ": " : "",
+                        o->literal.kind == T2O_ARG_UNKNOWN ? o->literal.text : "");
     k->graph = g;
     t2o_value *v = output_value(k, o);
     if (!v)
@@ -581,7 +637,7 @@ static bool keep_state(t2o_script *k, t2o_graph *torch, t2o_graph *g)
     const char *names = "";
     for (size_t i = 0; i < torch->outputs.n; i++) {
         t2o_output_spec *o = &torch->outputs.at[i];
-        if (!is_mutation(o))
+        if (!t2o_spec_is_mutation(o->kind))
             continue;
         names = t2o_printf(k->s->arena, "%s%s'%s'", names, *names ? ", " : "", o->target);
         o->name = t2o_intern(k->s, t2o_printf(k->s->arena, "%s.out", o->target));
@@ -613,12 +669,12 @@ t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
     if (!keep_state(k, torch, g))
         return NULL;
     mark_needed(k, torch);
-    if (!report_missing(k, torch))
+    if (!k->options.keep_unknown && !report_missing(k, torch))
         return NULL;
     size_t failures = translate_nodes(k, torch, g);
     for (int state = 0; state < 2; state++) /* the program's own outputs first */
         for (size_t i = 0; !failures && i < torch->outputs.n; i++)
-            if (is_mutation(&torch->outputs.at[i]) == state && !(state && is_state(k, "const")))
+            if (t2o_spec_is_mutation(torch->outputs.at[i].kind) == state && !(state && is_state(k, "const")))
                 failures += !add_output(k, g, &torch->outputs.at[i]);
     for (size_t i = 0; i < torch->values.n; i++)
         torch->values.at[i]->mark = 0;
@@ -627,11 +683,40 @@ t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
     return failures ? NULL : g;
 }
 
+static void forget_twins(t2o_graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++)
+        g->values.at[i]->twin = NULL;
+    for (t2o_node *n = g->first; n; n = n->next)
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                forget_twins(n->attrs[i].arg.graph);
+}
+
+void t2o_script_learn(t2o_script *k, t2o_program *program)
+{
+    t2o_graph *torch = program->graph, *g = t2o_graph_new(k->s, k->exprs, "main_graph");
+    size_t before = k->s->diags.n;
+    k->learning = true;
+    k->symbols = (t2o_map){ 0 };
+    k->graph = g;
+    k->opset = t2o_newest_opset();
+    for (size_t i = 0; i < torch->inputs.n; i++)
+        add_input(k, g, torch->inputs.at[i]);
+    mark_needed(k, torch);
+    translate_nodes(k, torch, g);
+    t2o_graph_clear_marks(torch);
+    forget_twins(torch);
+    t2o_forget_diags(k->s, before); /* what cannot be told stays unknown */
+    k->learning = false;
+}
+
 /* ---- lowering ---- */
 
 /* A function of the library that rewrites a node: (node, opset) -> its new outputs, or nil. */
 typedef struct rewriter {
     const char *module, *function;
+    const char *enter; /* called with a node before its bodies are rewritten; NULL = nothing is */
 } rewriter;
 
 static bool rewrite_node(t2o_script *k, const rewriter *by, t2o_node *n, int opset, bool *changed)
@@ -684,11 +769,43 @@ static bool rewrite_bodies(t2o_script *k, const rewriter *by, t2o_node *n, int o
     return true;
 }
 
-static void inherit(t2o_value *from, t2o_value *to)
+/* What the file states of a value, where inference knows less. */
+static void keep_stated(const t2o_script *k, const t2o_value *stated, t2o_value *to)
 {
+    for (int32_t i = 0; stated->rank == to->rank && i < to->rank; i++) {
+        const t2o_expr *dim = stated->dims[i];
+        if (dim && !t2o_expr_is_int(to->dims[i]) &&
+            (t2o_expr_is_int(dim) || !to->dims[i] || t2o_expr_is_fresh(k->exprs, to->dims[i])))
+            to->dims[i] = dim;
+    }
+}
+
+/* What comes into the bodies of a node has dtypes and shapes before they are looked at. */
+static bool enter_bodies(t2o_script *k, const rewriter *by, t2o_node *n)
+{
+    bool bodies = false;
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        bodies |= n->attrs[i].arg.kind == T2O_ARG_GRAPH;
+    if (!by->enter || !bodies)
+        return true;
+    if (!push_function(k, by->module, by->enter))
+        return false;
+    push_node(k->L, n);
+    return script_call(k, 1, 0);
+}
+
+static void inherit(t2o_script *k, const rewriter *by, t2o_value *from, t2o_value *to)
+{
+    t2o_node *made_by = to->producer;
+    if (made_by && made_by->graph == from->graph && !made_by->name && from->output_index == 0)
+        made_by->name = from->producer->name;
     if (to->producer && !to->original_name)
         to->original_name = from->original_name;
-    if (to->producer && from->rank >= 0)
+    if (from->omitted && to->producer && !to->original_name)
+        to->omitted = true;
+    if (to->producer && by->enter && to->rank >= 0)
+        keep_stated(k, from, to);
+    else if (to->producer && from->rank >= 0)
         t2o_value_set_dims(to, from->rank, from->dims);
     if (!to->content) {
         to->content = from->content;
@@ -703,20 +820,21 @@ static bool rewrite_graph(t2o_script *k, const rewriter *by, t2o_graph *g, int o
         bool changed = false;
         for (uint32_t i = 0; i < n->n_inputs; i++)
             n->inputs[i] = replacement(n->inputs[i]);
-        if (!rewrite_bodies(k, by, n, opset) || !rewrite_node(k, by, n, opset, &changed))
+        if (!enter_bodies(k, by, n) || !rewrite_bodies(k, by, n, opset) || !rewrite_node(k, by, n, opset, &changed))
             return false;
         next = n->next;
         if (!changed)
             continue;
         for (uint32_t i = 0; i < n->n_outputs; i++)
             if (n->outputs[i]->twin)
-                inherit(n->outputs[i], n->outputs[i]->twin);
+                inherit(k, by, n->outputs[i], n->outputs[i]->twin);
         t2o_node_remove(n);
         next = before ? before->next : g->first; /* what was built may need lowering in its turn */
     }
     for (size_t i = 0; i < g->outputs.n; i++) {
         t2o_value *v = replacement(g->outputs.at[i].value);
-        g->outputs.at[i].value = v->producer ? v : identity(k, g, v);
+        bool same = v == g->outputs.at[i].value; /* of a file: an output may be an input */
+        g->outputs.at[i].value = v->producer || same ? v : identity(k, g, v);
     }
     return true;
 }
@@ -729,15 +847,30 @@ static bool rewrite(t2o_script *k, const rewriter *by, t2o_graph *graph, int ops
     return ok;
 }
 
+bool script_rewrite(t2o_script *k, const char *module, const char *function, t2o_graph *graph, int opset)
+{
+    rewriter by = { module, function, NULL };
+    return rewrite(k, &by, graph, opset);
+}
+
+bool t2o_script_raise(t2o_script *k, t2o_graph *graph)
+{
+    static const rewriter raise = { "t2o.raise", "raise", "enter" };
+    k->opset = t2o_newest_opset();
+    for (size_t i = 0; i < graph->inputs.n; i++)
+        add_sources(k, graph->inputs.at[i]);
+    return rewrite(k, &raise, graph, t2o_newest_opset());
+}
+
 bool t2o_script_lower(t2o_script *k, t2o_graph *graph, int opset)
 {
-    static const rewriter lower = { "t2o.opset", "lower" };
+    static const rewriter lower = { "t2o.opset", "lower", NULL };
     return rewrite(k, &lower, graph, opset);
 }
 
 bool t2o_script_target(t2o_script *k, t2o_graph *graph, int opset)
 {
-    static const rewriter adapt = { "t2o.target", "adapt" };
+    static const rewriter adapt = { "t2o.target", "adapt", NULL };
     return !strcmp(k->options.target, "onnx") || rewrite(k, &adapt, graph, opset);
 }
 
@@ -752,6 +885,63 @@ int t2o_script_view_kind(t2o_script *k, const t2o_node *n)
     int kind = script_call(k, 2, 1) ? (int)lua_tointeger(k->L, -1) : 0;
     lua_pop(k->L, 1);
     return kind;
+}
+
+/* The value on top of the stack, or the list of them, is what the operands of an argument hold afterwards. */
+static void take_written(t2o_script *k, const t2o_arg *arg, t2o_value **written)
+{
+    if (arg->kind == T2O_ARG_VALUE)
+        written[arg->index] = test_value(k->L, -1);
+    for (uint32_t i = 0; arg->kind == T2O_ARG_LIST && i < arg->n && lua_istable(k->L, -1); i++) {
+        lua_geti(k->L, -1, (lua_Integer)i + 1);
+        take_written(k, &arg->items[i], written);
+        lua_pop(k->L, 1);
+    }
+}
+
+bool t2o_script_effects(t2o_script *k, t2o_node *n, t2o_value **results, t2o_value **written)
+{
+    lua_State *L = k->L;
+    const t2o_node *before = n->prev;
+    k->torch = n->graph;
+    k->torch_before = n;
+    bool ok = push_function(k, "t2o.views", "effects");
+    if (ok)
+        push_node(L, n);
+    ok = ok && script_call(k, 1, 2); /* list of results, argument -> value */
+    k->torch_before = NULL;
+    if (!ok)
+        return t2o_note_node(n), false;
+    for (t2o_node *made = before ? before->next : n->graph->first; made != n; made = made->next) {
+        made->meta = n->meta;
+        made->autocast = n->autocast;
+    }
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        lua_getfield(L, -1, n->attrs[i].name);
+        take_written(k, &n->attrs[i].arg, written);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        lua_geti(L, -1, (lua_Integer)i + 1);
+        results[i] = test_value(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return true;
+}
+
+const char *t2o_script_without_out(t2o_script *k, const t2o_node *n, bool *takes_dtype)
+{
+    if (!push_function(k, "t2o.views", "without_out"))
+        return NULL;
+    push_node(k->L, n);
+    if (!script_call(k, 1, 2))
+        return NULL;
+    const char *op = lua_isstring(k->L, -2) ? t2o_intern(k->s, lua_tostring(k->L, -2)) : NULL;
+    *takes_dtype = lua_toboolean(k->L, -1);
+    lua_pop(k->L, 2);
+    return op;
 }
 
 t2o_value *t2o_script_rebuild(t2o_script *k, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,
@@ -796,4 +986,41 @@ const char *t2o_script_command(t2o_script *k, const char *name, const char *cons
     const char *text = lua_isstring(k->L, -1) ? t2o_strdup(k->s->arena, lua_tostring(k->L, -1)) : NULL;
     lua_pop(k->L, 1);
     return text;
+}
+
+/* Adds the nodes of a graph and its bodies to the table on top of the stack: op -> how many. Of a torch graph those
+ * that were translated. */
+static void count_ops(lua_State *L, const t2o_graph *g, bool translated_only)
+{
+    for (const t2o_node *n = g->first; n; n = n->next) {
+        if (translated_only && !(n->n_outputs && n->outputs[0]->twin))
+            continue;
+        lua_getfield(L, -1, n->op);
+        lua_pushinteger(L, lua_tointeger(L, -1) + 1);
+        lua_setfield(L, -3, n->op);
+        lua_pop(L, 1);
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                count_ops(L, n->attrs[i].arg.graph, translated_only);
+    }
+}
+
+bool t2o_script_counts(t2o_script *k, const t2o_graph *torch, const t2o_graph *onnx, const char **json,
+                       const char **text)
+{
+    if (!push_function(k, "t2o.quant", "counts"))
+        return false;
+    lua_newtable(k->L);
+    count_ops(k->L, torch, true);
+    lua_newtable(k->L);
+    count_ops(k->L, onnx, false);
+    if (!script_call(k, 2, 2))
+        return false;
+    bool any = lua_isstring(k->L, -2);
+    if (any) {
+        *json = t2o_strdup(k->s->arena, lua_tostring(k->L, -2));
+        *text = t2o_strdup(k->s->arena, lua_tostring(k->L, -1));
+    }
+    lua_pop(k->L, 2);
+    return any;
 }

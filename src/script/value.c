@@ -194,7 +194,7 @@ static int l_dim_call(lua_State *L)
 static int l_dim_fresh(lua_State *L)
 {
     t2o_script *k = script_of(L);
-    push_dim(L, t2o_expr_symbol(k->exprs, t2o_printf(k->s->arena, "unk__%u", k->n_fresh++)));
+    push_dim(L, t2o_expr_fresh(k->exprs));
     return 1;
 }
 
@@ -242,16 +242,22 @@ static int l_value_field(lua_State *L)
             lua_pushinteger(L, v->rank);
         else
             push_shape(L, v);
-    } else if (!strcmp(key, "known_rank"))
+    } else if (!strcmp(key, "container"))
+        lua_pushstring(L, v->container); /* the type of what is no tensor, or nil */
+    else if (!strcmp(key, "known_rank"))
         lua_pushboolean(L, v->rank >= 0);
     else if (!strcmp(key, "name"))
         lua_pushstring(L, v->name);
+    else if (!strcmp(key, "device"))
+        lua_pushstring(L, v->device);
     else if (!strcmp(key, "id"))
         lua_pushinteger(L, v->id);
     else if (!strcmp(key, "is_constant"))
         lua_pushboolean(L, v->data != NULL);
     else if (!strcmp(key, "is_complex"))
         lua_pushboolean(L, v->complex);
+    else if (!strcmp(key, "batch"))
+        lua_pushinteger(L, v->batch);
     else if (!strcmp(key, "is_used"))
         lua_pushboolean(L, v->mark); /* of a torch node's outputs: what nobody reads need not be made */
     else if (!strcmp(key, "kind")) {
@@ -266,6 +272,13 @@ static int l_is_value(lua_State *L)
 {
     lua_pushboolean(L, test_value(L, 1) != NULL);
     return 1;
+}
+
+/* core.set_batch(v, levels): which levels of vmap the dimensions in front are of */
+static int l_set_batch(lua_State *L)
+{
+    check_value(L, 1)->batch = (uint32_t)luaL_checkinteger(L, 2);
+    return 0;
 }
 
 /* core.set_shape(v, {dims}) */
@@ -284,6 +297,36 @@ static int l_set_shape(lua_State *L)
         lua_pop(L, 1);
     }
     t2o_value_set_dims(v, (int32_t)n, dims);
+    return 0;
+}
+
+/* core.merge_shape(v, {dims}): what was inferred, with what the file states where that says more */
+static int l_merge_shape(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    t2o_value *v = check_value(L, 1);
+    int32_t rank = v->rank;
+    const t2o_expr **stated = v->dims;
+    l_set_shape(L);
+    for (int32_t i = 0; rank == v->rank && i < rank; i++) {
+        bool number = t2o_expr_is_int(stated[i]) && !t2o_expr_is_int(v->dims[i]);
+        if (number || (stated[i] && t2o_expr_is_fresh(k->exprs, v->dims[i])))
+            v->dims[i] = stated[i];
+    }
+    return 0;
+}
+
+/* core.set_container(v, "seq(tensor(float32))"): the value is no tensor but of this type */
+static int l_set_container(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    t2o_value *v = check_value(L, 1);
+    const char *text = luaL_checkstring(L, 2), *innermost = strrchr(text, '(');
+    v->kind = T2O_VALUE_OBJECT;
+    v->container = t2o_intern(k->s, text);
+    if (innermost)
+        v->dtype = t2o_dtype_named(t2o_intern_n(k->s, innermost + 1, strcspn(innermost + 1, ")")));
+    t2o_value_set_dims(v, -1, NULL);
     return 0;
 }
 
@@ -341,6 +384,11 @@ static void push_element(lua_State *L, const t2o_tensor *t, int64_t at)
     uint64_t element[2];
     int64_t integer;
     double real;
+    if (t->dtype == T2O_STRING) {
+        const t2o_text *text = (const t2o_text *)t->data + at;
+        lua_pushlstring(L, text->bytes, text->n);
+        return;
+    }
     t2o_tensor_read(t, at, 1, element);
     if (t->dtype == T2O_BOOL)
         lua_pushboolean(L, *(uint8_t *)element);
@@ -377,7 +425,8 @@ static int l_is_literal(lua_State *L)
     const t2o_tensor *t = v->data;
     double ignored;
     uint64_t zero[2] = { 0 };
-    lua_pushboolean(L, t && t->data && !t->in_file && !v->target && t2o_tensor_count(t) <= luaL_checkinteger(L, 2) &&
+    bool weight = v->target && v->spec != T2O_SPEC_NONE; /* not just an initialiser of a file */
+    lua_pushboolean(L, t && t->data && !t->in_file && !weight && t2o_tensor_count(t) <= luaL_checkinteger(L, 2) &&
                            t2o_element_to_double(t->dtype, zero, &ignored));
     return 1;
 }
@@ -406,9 +455,11 @@ int open_values(lua_State *L)
     static const luaL_Reg functions[] = {
         { "compare", l_dim_compare }, { "dim_call", l_dim_call },     { "fresh", l_dim_fresh },
         { "symbol", l_dim_symbol },   { "is_dim", l_is_dim },         { "is_value", l_is_value },
+        { "merge_shape", l_merge_shape },
+        { "set_container", l_set_container },
         { "field", l_value_field },   { "set_shape", l_set_shape },         { "copy_shape", l_copy_shape },
           { "set_content", l_set_content },
-        { "set_complex", l_set_complex },
+        { "set_complex", l_set_complex }, { "set_batch", l_set_batch },
         { "content", l_content },     { "elements", l_elements },
         { "is_literal", l_is_literal }, { NULL, NULL },
     };
