@@ -14,7 +14,7 @@ CFLAGS += -std=c11 -g $(OPTIMISE) $(WARNINGS) $(SANITIZE)
 LDFLAGS += $(SANITIZE) $(if $(STATIC),-static)
 
 SOURCES := $(sort $(wildcard src/*/*.c))
-SHIPPED := $(sort $(wildcard lua/t2o/*.lua) $(shell find rules -name '*.lua' 2>/dev/null))
+SHIPPED := $(sort $(wildcard lua/t2o/*.lua python/*.py) $(shell find rules -name '*.lua' 2>/dev/null))
 GENERATED := $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/embedded.c
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(GENERATED:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 LIBRARY := $(filter-out $(BUILD)/obj/cli/main.o,$(OBJECTS))
@@ -51,15 +51,15 @@ endif
 endif
 
 $(BUILD)/t2o: $(OBJECTS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@.$$$$ $^ $(LDLIBS) && mv $@.$$$$ $@
 
 $(BUILD)/obj/%.o: src/%.c $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -w -MMD -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -w -MMD -MP -c -o $@ $<
 
 $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: proto/onnx.proto
 	@mkdir -p $(BUILD)/gen
@@ -138,7 +138,7 @@ docs-fresh: $(BUILD)/t2o
 install: $(BUILD)/t2o
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/t2o
 	install -m 755 $(BUILD)/t2o $(DESTDIR)$(PREFIX)/bin/t2o
-	cp -r lua rules $(DESTDIR)$(PREFIX)/share/t2o/
+	cp -r lua rules python $(DESTDIR)$(PREFIX)/share/t2o/
 
 clean:
 	rm -rf build

@@ -11,5 +11,6 @@ if "$t2o" convert "$here/head.pt2" -o "$out"; then
   exit 1
 fi
 [ ! -e "$out" ]
+"$t2o" convert "$here/head.pt2" --unknown keep -o "$out" --dump-after check | grep mylib::swish_bias
 "$t2o" convert "$here/head.pt2" -r "$here/custom.lua" -o "$out"
 "${PYTHON:-python3}" "$here/evaluate.py" "$out"

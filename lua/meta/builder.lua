@@ -86,6 +86,14 @@ function g.shape(dims) end
 ---@return t2o.Value
 function g.reshape(x, dims) end
 
+--- The operands and attributes of the node that makes `x`, where that is one of `op`: for rules that put two nodes of
+--- a kind into one, as a Transpose of a Transpose.
+---@param x t2o.Value
+---@param op string "Transpose"
+---@return { n: integer, [integer]: t2o.Value }? # nil where another operator or none makes it
+---@return table<string, any>?
+function g.made_by(x, op) end
+
 --- `x` broadcast to a shape.
 ---@param x t2o.Value
 ---@param dims t2o.Shape

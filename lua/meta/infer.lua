@@ -26,6 +26,17 @@ function InferRegistry:rule(names, fn) end
 ---@param fn fun(n: t2o.InferNode): t2o.Size[]?
 function InferRegistry:content(names, fn) end
 
+--- What the outputs are where schemas do not say it: of sequences and what is taken out of them.
+---@param names string|string[]
+---@param fn fun(n: t2o.InferNode): string? ... "seq(tensor(float32))", or a dtype; nil where it is not known
+function InferRegistry:type(names, fn) end
+
+--- What comes into a body where the file does not state it: a list with { the value whose dtype it has, its shape }
+--- for each input of the body.
+---@param names string|string[]
+---@param fn fun(n: t2o.InferNode, attribute: string): table[]
+function InferRegistry:body(names, fn) end
+
 --- A body of If, Loop or Scan whose outputs are then known to the rules for these.
 ---@param name string
 ---@param fn fun(): t2o.Value[]

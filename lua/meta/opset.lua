@@ -35,6 +35,23 @@ function OpsetRegistry:lower(text, options, fn) end
 ---@param fn fun(g: t2o.Builder, n: t2o.OpsetNode): t2o.Value ...
 function OpsetRegistry:express(text, options, fn) end
 
+--- For models that are read: a node in the signature before `below` is said in that of `below`, with which g builds.
+--- The function returns the new outputs; nil where the node means the same in the newer signature.
+---
+--- A rule that declines is reported as E0303.
+---@param text string "ReduceMean(data) {axes, keepdims=1}"
+---@param options t2o.OpsetOptions
+---@param fn fun(g: t2o.Builder, n: t2o.OpsetNode): t2o.Value ...
+function OpsetRegistry:raise(text, options, fn) end
+
+--- An operator by its name, in the signature in force.
+---@param op string
+---@param inputs table their number in n where some are nil
+---@param attrs table<string, any>
+---@param outputs integer their number
+---@return t2o.Value[]
+function opset.build(op, inputs, attrs, outputs) end
+
 --- The same operator with other inputs or attributes, in the signature in force.
 ---@param n t2o.OpsetNode
 ---@param inputs? t2o.Value[] its own where nil

@@ -73,6 +73,17 @@ function Namespace:maybe_view(names, rebuild, decide) end
 ---@param names string[]
 function Namespace:alias(names) end
 
+--- Says that calls for whose arguments `when` holds write into arguments too, which no schema tells: batch_norm in
+--- training. `fn` makes torch calls with `t`, `t.call(op, likes, ...)` giving values like those in a list, and returns
+--- the list of results (a hole is what the node itself gives) and what each written argument holds afterwards.
+---
+--- A rule for an operator of one's own says the same with its schema, `Tensor(a!) x`, and returns the new values behind
+--- its results.
+---@param names string[]
+---@param when fun(a: table<string, any>): boolean
+---@param fn fun(t: table, a: table<string, any>, n: t2o.Node): t2o.Value[], table<string, t2o.Value>
+function Namespace:writes(names, when, fn) end
+
 --- Operators without results that are left out: assertions and hints.
 ---@param names string[]
 function Namespace:drop(names) end

@@ -47,6 +47,7 @@ local Dim = {}
 ---@field rank integer number of dimensions
 ---@field shape t2o.Shape a new list at each reading
 ---@field name string?
+---@field device string? of the tensors of a torch call: where they lay, as the archive records it ("cpu", "cuda:0")
 ---@field is_complex boolean its last dimension holds the parts of complex numbers
 ---@field is_constant boolean its elements are known: a weight or a constant
 ---@field kind "tensor"|"symint"|"symfloat"|"symbool"|"object"
@@ -122,10 +123,13 @@ function Value:ne(other) end
 ---@field target string as the archive writes it: "torch.ops.aten.add.Tensor"
 ---@field name string
 ---@field contiguous table<integer, boolean> whether an input lies row by row in memory, from its start; nil: not known
+---@field autocast? table of a torch node in an autocast region that is on: { device, dtype }
+---@field inplace boolean of a torch node: it was an in-place call
 ---@field origin? t2o.Node of an ONNX node: the torch node that it came from
 ---@field module string? path and class of the module that made the call: "fc (torch.nn.modules.linear.Linear)"
 ---@field stack string? the user's line: "model.py:118 in forward: y = self.conv(x)"
 ---@field inputs { n: integer, [integer]: t2o.Value } the tensors of the call, in order
+---@field returns (integer|table)[] one entry a result of the schema: its place in outputs, or a list of such
 ---@field outputs { n: integer, [integer]: t2o.Value } its results as the archive records them: dtype, rank and shape
 ---@field kwargs table<string, any> the arguments that the call gives, by name
 ---@field opset integer of an ONNX node: the opset whose signature it is in

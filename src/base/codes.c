@@ -17,6 +17,19 @@ static const code codes[] = {
     { "E0103", "a test row of a rule failed",
       "`t2o rules test FILE` compares what rules build with what the rows of the file say; the differences are\n"
       "printed." },
+    { "E0104", "a dimension that must vary is fixed",
+      "--require-dynamic asked for a dimension that has one size in the archive, so the exported program holds for\n"
+      "that size only. Export again with dynamic_shapes for it, and with an example size of at least 2." },
+    { "E0105", "what runs a model is missing",
+      "verify and record run models: .onnx in ONNX Runtime, .pt2 and .py in PyTorch, from python3 or the interpreter\n"
+      "that T2O_PYTHON names. Install what is missing there. Without PyTorch, a model is compared with outputs that\n"
+      "`t2o record` stored where PyTorch is, or with those that stand beside the inputs (output_0.pb ...)." },
+    { "E0106", "a model cannot be run",
+      "The runtime refused the model or failed on these inputs; what it said is in the message. Inputs of your own\n"
+      "(--inputs) help where random ones are out of the model's range." },
+    { "E0107", "a process of a batch ended by itself",
+      "Several models are converted by a process each. This one was ended by a signal (a crash, or the system ran out\n"
+      "of memory) or could not be started; the others go on. A crash is a fault of t2o: please report the model." },
     { "E0201", "wrong use of the command line",
       "`t2o --help` lists the commands, `t2o COMMAND --help` the options of one." },
     { "E0301", "no rule converts an operator",
@@ -37,6 +50,9 @@ static const code codes[] = {
       "A buffer, a parameter or an input is written to, and --state error was asked for. With --state io the\n"
       "state is an input (by default what the archive holds) and its new value an output; --state const drops\n"
       "the change." },
+    { "E0401", "two models differ",
+      "verify found outputs of another number, shape, dtype or value; the table says which and by how much. What\n"
+      "counts as equal is set by --rtol and --atol; --float16 and --bfloat16 are for models in 16 bits." },
     { "E0501", "the input cannot be read",
       "The path does not exist, is a directory, or may not be read." },
     { "E0502", "the input is not an archive of torch.export",
@@ -48,10 +64,19 @@ static const code codes[] = {
     { "E0505", "no such model in the archive",
       "An archive may hold several models; `t2o info FILE` lists them, `--model NAME` picks one." },
     { "E0506", "the archive's version is not supported",
-      "The schema version of the archive is one that this version of t2o does not read." },
+      "Archives of PyTorch 2.5 and later are read. This one has an older schema, one with a newer major number, or\n"
+      "numbers in big-endian byte order." },
     { "E0507", "a weight has no data",
       "The archive names a weight but holds no or too few bytes for it (exported with fake or meta tensors,\n"
       "or cut short)." },
+    { "E0508", "the ONNX model is malformed",
+      "The file is cut short, names a value that nothing defines, defines one twice, or contradicts itself. The\n"
+      "node is named; onnx.checker says more." },
+    { "E0509", "a part of ONNX that is not read",
+      "For example a map, a sparse tensor as an input, or a function that calls itself." },
+    { "E0510", "the inputs of a run cannot be used",
+      "A file given with --inputs is damaged or of a kind that is not read (npy, npz, pb, safetensors), or what it\n"
+      "holds does not fit the model's inputs." },
     { "E0601", "a rule file cannot be loaded",
       "The Lua file has a syntax error, or fails while it is loaded." },
     { "E0602", "a rule fails with a Lua error",
@@ -65,6 +90,8 @@ static const code codes[] = {
       "Rules run with a limit on instructions and memory, so that an endless loop ends with an error." },
     { "E0606", "two rules for one operator in the same layer",
       "Both lines are given. Put one in a later layer (-r), or remove it." },
+    { "E0701", "some of several models could not be converted",
+      "The others were. What is wrong with each is reported under its name." },
 };
 
 const char *t2o_explain(const char *name, const char **title)

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER ((size_t)64 << 10)
+#define KERNEL_COPY ((size_t)256 << 10) /* bytes from which a copy by the kernel pays */
 
 struct t2o_output {
     t2o_session *s;
@@ -18,6 +20,7 @@ struct t2o_output {
     uint64_t size;
     size_t used;
     uint8_t *buffer;
+    const t2o_file *source;
 };
 
 t2o_file *t2o_file_map(t2o_session *s, const char *path)
@@ -40,6 +43,7 @@ t2o_file *t2o_file_map(t2o_session *s, const char *path)
     t2o_file *f = T2O_NEW(s->arena, t2o_file);
     f->path = path;
     f->size = (size_t)st.st_size;
+    f->fd = fd;
     f->bytes = (const uint8_t *)"";
     if (f->size) {
         void *map = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -50,14 +54,29 @@ t2o_file *t2o_file_map(t2o_session *s, const char *path)
         }
         f->bytes = map;
     }
-    close(fd);
     return f;
 }
 
 void t2o_file_unmap(t2o_file *file)
 {
-    if (file && file->size)
+    if (!file)
+        return;
+    if (file->size)
         munmap((void *)file->bytes, file->size);
+    close(file->fd);
+}
+
+bool t2o_file_digest(t2o_session *s, const t2o_file *file, t2o_digest *h)
+{
+    uint8_t *block = t2o_alloc(s->arena, BUFFER);
+    for (off_t at = 0; at < (off_t)file->size;) {
+        ssize_t n = pread(file->fd, block, BUFFER, at);
+        if (n <= 0)
+            return t2o_fail(s, "E0501", "cannot read '%s': %s", file->path, n ? strerror(errno) : "it was cut short");
+        t2o_digest_bytes(h, block, (size_t)n);
+        at += n;
+    }
+    return true;
 }
 
 char *t2o_file_text(t2o_session *s, const char *path, size_t *size)
@@ -79,6 +98,34 @@ char *t2o_file_text(t2o_session *s, const char *path, size_t *size)
     return text;
 }
 
+const char *t2o_path_below(t2o_session *s, const char *other, const char *path)
+{
+    const char *slash = strrchr(other, '/');
+    char *folder = realpath(slash ? t2o_strndup(s->arena, other, (size_t)(slash - other + 1)) : ".", NULL);
+    char *file = realpath(path, NULL);
+    size_t n = folder ? strlen(folder) : 0;
+    n -= n && folder[n - 1] == '/';
+    bool below = folder && file && !strncmp(file, folder, n) && file[n] == '/';
+    const char *seen = below ? t2o_strdup(s->arena, file + n + 1) : NULL;
+    free(folder);
+    free(file);
+    return seen;
+}
+
+static const char *temporary_name(t2o_session *s, const char *path, long process)
+{
+    return t2o_printf(s->arena, "%s.%ld.part", path, process);
+}
+
+void t2o_output_sweep(t2o_session *s, const char *path, long process)
+{
+    const char *dot = strrchr(path, '.');
+    unlink(temporary_name(s, path, process));
+    unlink(temporary_name(s, t2o_printf(s->arena, "%s.data", path), process));
+    if (dot)
+        unlink(temporary_name(s, t2o_printf(s->arena, "%.*s.safetensors", (int)(dot - path), path), process));
+}
+
 t2o_output *t2o_output_open(t2o_session *s, const char *path)
 {
     t2o_output *out = T2O_NEW(s->arena, t2o_output);
@@ -89,7 +136,7 @@ t2o_output *t2o_output_open(t2o_session *s, const char *path)
         t2o_fail(s, "E0101", "cannot write '%s': it is a directory", path);
         return NULL;
     }
-    out->temporary = t2o_printf(s->arena, "%s.%ld.part", path, (long)getpid());
+    out->temporary = temporary_name(s, path, getpid());
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (out->fd < 0) {
         t2o_fail(s, "E0101", "cannot write '%s': %s", path, strerror(errno));
@@ -110,6 +157,29 @@ static void write_all(t2o_output *out, const uint8_t *bytes, size_t n)
     }
 }
 
+void t2o_output_copies_from(t2o_output *out, const t2o_file *file)
+{
+    out->source = file;
+}
+
+/* Copies as much as the kernel will; returns how much that was. Not every file system can, nor between two. */
+static size_t copy_in_kernel(t2o_output *out, const uint8_t *bytes, size_t n)
+{
+    const t2o_file *from = out->source;
+    size_t done = 0;
+    if (!from || out->error || n < KERNEL_COPY || (uintptr_t)bytes < (uintptr_t)from->bytes ||
+        (uintptr_t)bytes - (uintptr_t)from->bytes > from->size - n)
+        return 0;
+    off_t at = bytes - from->bytes;
+    while (done < n) {
+        ssize_t some = copy_file_range(from->fd, &at, out->fd, NULL, n - done, 0);
+        if (some <= 0)
+            break;
+        done += (size_t)some;
+    }
+    return done;
+}
+
 static void flush(t2o_output *out)
 {
     write_all(out, out->buffer, out->used);
@@ -122,11 +192,24 @@ void t2o_output_write(t2o_output *out, const void *bytes, size_t n)
     if (n >= BUFFER - out->used)
         flush(out);
     if (n >= BUFFER) {
-        write_all(out, bytes, n);
+        size_t done = copy_in_kernel(out, bytes, n);
+        write_all(out, (const uint8_t *)bytes + done, n - done);
         return;
     }
     memcpy(out->buffer + out->used, bytes, n);
     out->used += n;
+}
+
+void t2o_output_patch(t2o_output *out, uint64_t offset, const void *bytes, size_t n)
+{
+    flush(out);
+    for (const uint8_t *p = bytes; n && !out->error;) {
+        ssize_t done = pwrite(out->fd, p, n, (off_t)offset);
+        if (done < 0 && errno != EINTR)
+            out->error = errno;
+        else if (done > 0)
+            p += done, offset += (uint64_t)done, n -= (size_t)done;
+    }
 }
 
 uint64_t t2o_output_size(const t2o_output *out)
@@ -136,25 +219,35 @@ uint64_t t2o_output_size(const t2o_output *out)
 
 void t2o_output_discard(t2o_output *out)
 {
-    if (!out || out->fd < 0)
+    if (!out)
         return;
-    close(out->fd);
+    if (out->fd >= 0)
+        close(out->fd);
     out->fd = -1;
     unlink(out->temporary);
 }
 
-bool t2o_output_commit(t2o_output *out)
+bool t2o_output_finish(t2o_output *out)
 {
+    if (out->fd < 0)
+        return !out->error;
     flush(out);
-    if (!out->error && close(out->fd))
+    if (close(out->fd) && !out->error)
         out->error = errno;
-    else if (out->error)
-        close(out->fd);
     out->fd = -1;
-    if (!out->error && rename(out->temporary, out->path))
-        out->error = errno;
     if (!out->error)
         return true;
+    unlink(out->temporary);
+    return t2o_fail(out->s, "E0101", "cannot write '%s': %s", out->path, strerror(out->error));
+}
+
+bool t2o_output_commit(t2o_output *out)
+{
+    if (!t2o_output_finish(out))
+        return false;
+    if (!rename(out->temporary, out->path))
+        return true;
+    out->error = errno;
     unlink(out->temporary);
     return t2o_fail(out->s, "E0101", "cannot write '%s': %s", out->path, strerror(out->error));
 }

@@ -55,9 +55,38 @@ t2o_dtype t2o_dtype_named(const char *name)
     return T2O_NO_DTYPE;
 }
 
+static const char *const safetensors[T2O_N_DTYPES] = {
+    [T2O_BOOL] = "BOOL",    [T2O_UINT8] = "U8",   [T2O_INT8] = "I8",       [T2O_UINT16] = "U16",
+    [T2O_INT16] = "I16",    [T2O_UINT32] = "U32", [T2O_INT32] = "I32",     [T2O_UINT64] = "U64",
+    [T2O_INT64] = "I64",    [T2O_FLOAT16] = "F16", [T2O_BFLOAT16] = "BF16", [T2O_FLOAT32] = "F32",
+    [T2O_FLOAT64] = "F64",  [T2O_COMPLEX64] = "C64", [T2O_FLOAT8_E4M3FN] = "F8_E4M3", [T2O_FLOAT8_E5M2] = "F8_E5M2",
+};
+
+const char *t2o_dtype_safetensors(t2o_dtype d)
+{
+    return d < T2O_N_DTYPES ? safetensors[d] : NULL;
+}
+
+t2o_dtype t2o_dtype_of_safetensors(const char *name)
+{
+    for (int d = 0; d < T2O_N_DTYPES; d++)
+        if (safetensors[d] && !strcmp(safetensors[d], name))
+            return (t2o_dtype)d;
+    return T2O_NO_DTYPE;
+}
+
 size_t t2o_dtype_size(t2o_dtype d)
 {
     return d < T2O_N_DTYPES ? types[d].size : 0;
+}
+
+unsigned t2o_dtype_bits(t2o_dtype d)
+{
+    switch (d) {
+    case T2O_UINT4: case T2O_INT4: case T2O_FLOAT4_E2M1: return 4;
+    case T2O_UINT2: case T2O_INT2: return 2;
+    default: return 8 * (unsigned)t2o_dtype_size(d);
+    }
 }
 
 bool t2o_dtype_is_float(t2o_dtype d)
@@ -184,6 +213,9 @@ bool t2o_element_from_int(t2o_dtype d, int64_t value, void *out)
     case T2O_FLOAT32: case T2O_FLOAT64: case T2O_FLOAT16: case T2O_BFLOAT16:
     case T2O_COMPLEX64: case T2O_COMPLEX128:
         return t2o_element_from_double(d, (double)value, out);
+    case T2O_FLOAT8_E4M3FN: case T2O_FLOAT8_E5M2: case T2O_FLOAT8_E4M3FNUZ: case T2O_FLOAT8_E5M2FNUZ:
+        *(uint8_t *)out = 0;
+        return value == 0;
     default: return false;
     }
 }

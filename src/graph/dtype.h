@@ -42,12 +42,16 @@ const char *t2o_dtype_name(t2o_dtype d);      /* "float32"; "none" for T2O_NO_DT
 const char *t2o_dtype_short(t2o_dtype d);     /* "f32", for dumps */
 t2o_dtype t2o_dtype_named(const char *name);  /* PyTorch's name, without "torch."; T2O_NO_DTYPE if unknown */
 size_t t2o_dtype_size(t2o_dtype d);           /* bytes an element; 0 for strings and sub-byte types */
+unsigned t2o_dtype_bits(t2o_dtype d);         /* the same in bits, sub-byte types too; 0 for strings */
+/* The names in safetensors files: "F32"; NULL, or T2O_NO_DTYPE, for what the format does not have. */
+const char *t2o_dtype_safetensors(t2o_dtype d);
+t2o_dtype t2o_dtype_of_safetensors(const char *name);
 bool t2o_dtype_is_float(t2o_dtype d);         /* real floating point, fp8 included */
 bool t2o_dtype_is_int(t2o_dtype d);           /* signed or unsigned, not bool */
 bool t2o_dtype_is_complex(t2o_dtype d);
 t2o_dtype t2o_dtype_real_of(t2o_dtype d);     /* of the parts of a complex dtype; d itself where it is none */
 
-/* One element from or to a double (floats and integers; fp8 excepted: returns false). */
+/* One element from or to a double (floats and integers; of fp8 only a zero can be made: else returns false). */
 bool t2o_element_from_double(t2o_dtype d, double value, void *out);
 bool t2o_element_from_int(t2o_dtype d, int64_t value, void *out);
 bool t2o_element_to_double(t2o_dtype d, const void *in, double *value);

@@ -21,8 +21,8 @@ typedef struct range {
 
 struct t2o_exprs {
     t2o_session *s;
-    t2o_map table, ranges;
-    uint32_t next_id;
+    t2o_map table, ranges, fresh;
+    uint32_t next_id, next_fresh;
 };
 
 typedef struct term {
@@ -78,6 +78,26 @@ const t2o_expr *t2o_expr_int(t2o_exprs *e, int64_t value)
 const t2o_expr *t2o_expr_symbol(t2o_exprs *e, const char *name)
 {
     return unique(e, T2O_EXPR_SYMBOL, 0, t2o_intern(e->s, name), NULL, 0);
+}
+
+const t2o_expr *t2o_expr_fresh(t2o_exprs *e)
+{
+    const t2o_expr *x;
+    uint32_t first;
+    do {
+        first = e->next_id;
+        x = t2o_expr_symbol(e, t2o_printf(e->s->arena, "unk__%u", e->next_fresh++));
+    } while (x->id < first); /* the file has a symbol of this name */
+    t2o_map_set(e->s->arena, &e->fresh, x->name, (void *)x);
+    return x;
+}
+
+bool t2o_expr_is_fresh(const t2o_exprs *e, const t2o_expr *x)
+{
+    bool found = x->kind == T2O_EXPR_SYMBOL && t2o_map_get(&e->fresh, x->name);
+    for (uint32_t i = 0; !found && i < x->n_args; i++)
+        found = t2o_expr_is_fresh(e, x->args[i]);
+    return found;
 }
 
 /* ---- sums and products ---- */
@@ -625,6 +645,36 @@ const char *t2o_expr_text(t2o_exprs *e, const t2o_expr *x)
     put_expr(e, &out, x, 0, 0);
     t2o_push(e->s->arena, &out, '\0');
     return out.at;
+}
+
+static const t2o_expr *replace_in_call(t2o_exprs *e, const t2o_expr *x, const t2o_map *by)
+{
+    expr_list args = { 0 };
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        const t2o_expr *arg = t2o_expr_replace(e, x->args[i], by);
+        if (!arg)
+            return NULL;
+        t2o_push(e->s->arena, &args, arg);
+    }
+    return t2o_expr_call(e, x->name, args.at, (uint32_t)args.n);
+}
+
+const t2o_expr *t2o_expr_replace(t2o_exprs *e, const t2o_expr *x, const t2o_map *by)
+{
+    const t2o_expr *out = NULL;
+    if (!x || x->kind == T2O_EXPR_INT)
+        return x;
+    if (x->kind == T2O_EXPR_SYMBOL) {
+        out = t2o_map_get(by, x->name);
+        return out ? out : x;
+    }
+    if (x->kind == T2O_EXPR_CALL)
+        return x->n_args ? replace_in_call(e, x, by) : x;
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        const t2o_expr *arg = t2o_expr_replace(e, x->args[i], by);
+        out = i == 0 ? arg : x->kind == T2O_EXPR_ADD ? t2o_expr_add(e, out, arg) : t2o_expr_mul(e, out, arg);
+    }
+    return out;
 }
 
 void t2o_expr_each_symbol(const t2o_expr *x, void (*fn)(void *, const char *), void *ctx)

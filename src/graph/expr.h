@@ -37,6 +37,10 @@ t2o_exprs *t2o_exprs_new(t2o_session *s);
 
 const t2o_expr *t2o_expr_int(t2o_exprs *e, int64_t value);
 const t2o_expr *t2o_expr_symbol(t2o_exprs *e, const char *name);
+/* A symbol that nobody has yet ("unk__0"): a size of which nothing is known. */
+const t2o_expr *t2o_expr_fresh(t2o_exprs *e);
+/* Whether x is a symbol that t2o_expr_fresh made, or contains one. */
+bool t2o_expr_is_fresh(const t2o_exprs *e, const t2o_expr *x);
 const t2o_expr *t2o_expr_add(t2o_exprs *e, const t2o_expr *a, const t2o_expr *b);
 const t2o_expr *t2o_expr_sub(t2o_exprs *e, const t2o_expr *a, const t2o_expr *b);
 const t2o_expr *t2o_expr_mul(t2o_exprs *e, const t2o_expr *a, const t2o_expr *b);
@@ -60,9 +64,14 @@ const char *t2o_expr_text(t2o_exprs *e, const t2o_expr *x);
 /* Calls fn for every symbol's name in x, once for each place it stands. */
 void t2o_expr_each_symbol(const t2o_expr *x, void (*fn)(void *ctx, const char *name), void *ctx);
 
+/* x with symbols replaced by what `by` (name -> t2o_expr) holds for them; NULL on overflow. */
+const t2o_expr *t2o_expr_replace(t2o_exprs *e, const t2o_expr *x, const t2o_map *by);
+
 /* Parse sympy's srepr form ("Add(Symbol('s77', integer=True), Integer(1))") or a plain number. Returns NULL
  * and sets *why (a phrase) when the text is malformed or nests too deep. Functions that are not known stay calls;
  * Float and Rational numbers stay calls too, with their text as a symbol argument. */
 const t2o_expr *t2o_expr_parse(t2o_exprs *e, const char *text, const char **why);
+/* The same of sympy's printed form, "2*s0 + s1//3" (infix.c); functions get the names that they have in srepr. */
+const t2o_expr *t2o_expr_parse_infix(t2o_session *s, t2o_exprs *e, const char *text, const char **why);
 
 #endif

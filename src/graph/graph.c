@@ -1,6 +1,8 @@
 /* graph.c: making and taking apart graphs, nodes and values; reading constants. */
 #include "graph/graph.h"
 
+#include <math.h>
+
 #define MAX_CONTENT 64 /* longest integer constant whose values are known to shape computations */
 
 int64_t t2o_tensor_count(const t2o_tensor *t)
@@ -20,7 +22,10 @@ int64_t t2o_tensor_count(const t2o_tensor *t)
 int64_t t2o_tensor_bytes(const t2o_tensor *t)
 {
     int64_t n = t2o_tensor_count(t), bytes;
-    if (n < 0 || __builtin_mul_overflow(n, (int64_t)t2o_dtype_size(t->dtype), &bytes))
+    unsigned bits = t2o_dtype_bits(t->dtype);
+    if (n > 0 && bits && bits < 8)
+        return (n - 1) / (8 / bits) + 1;
+    if (n < 0 || __builtin_mul_overflow(n, (int64_t)(bits / 8), &bytes))
         return -1;
     return bytes;
 }
@@ -28,6 +33,8 @@ int64_t t2o_tensor_bytes(const t2o_tensor *t)
 bool t2o_tensor_contiguous(const t2o_tensor *t)
 {
     int64_t expected = 1;
+    if (t->stored)
+        return false;
     if (!t->strides || t2o_tensor_count(t) == 0)
         return true;
     for (uint32_t i = t->rank; i-- > 0;) {
@@ -77,8 +84,43 @@ static void read_row(uint8_t *to, const uint8_t *from, int64_t step, size_t size
             memcpy(to + i * (int64_t)size, from + i * step, size);
 }
 
+static double largest(t2o_dtype d)
+{
+    return d == T2O_FLOAT16 ? 65504.0 : d == T2O_BFLOAT16 ? 0x1.FEp127 : INFINITY;
+}
+
+static void convert(t2o_dtype from, const uint8_t *in, t2o_dtype to, uint8_t *out, int64_t n)
+{
+    size_t step_in = t2o_dtype_size(from), step_out = t2o_dtype_size(to);
+    double max = largest(to), x = 0;
+    for (int64_t i = 0; i < n; i++, in += step_in, out += step_out) {
+        t2o_element_to_double(from, in, &x);
+        if (isfinite(x))
+            x = x > max ? max : x < -max ? -max : x;
+        t2o_element_from_double(to, x, out);
+    }
+}
+
+static void read_converted(const t2o_tensor *t, int64_t first, int64_t n, uint8_t *out)
+{
+    uint8_t block[4096];
+    t2o_tensor as_stored = *t;
+    as_stored.dtype = t->stored;
+    as_stored.stored = T2O_NO_DTYPE;
+    int64_t step = (int64_t)(sizeof block / t2o_dtype_size(t->stored)), size = (int64_t)t2o_dtype_size(t->dtype);
+    for (int64_t at = 0; at < n; at += step) {
+        int64_t count = n - at < step ? n - at : step;
+        t2o_tensor_read(&as_stored, first + at, count, block);
+        convert(t->stored, block, t->dtype, out + at * size, count);
+    }
+}
+
 void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out)
 {
+    if (t->stored) {
+        read_converted(t, first, n, out);
+        return;
+    }
     size_t size = t2o_dtype_size(t->dtype);
     if (n <= 0)
         return;
@@ -107,6 +149,53 @@ void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out)
             axes[d - 1].at++;
         }
     }
+}
+
+bool t2o_spec_is_mutation(t2o_spec_kind kind)
+{
+    return kind == T2O_SPEC_BUFFER_MUTATION || kind == T2O_SPEC_PARAMETER_MUTATION ||
+           kind == T2O_SPEC_USER_INPUT_MUTATION;
+}
+
+void t2o_graph_clear_marks(t2o_graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++)
+        g->values.at[i]->mark = 0;
+    for (t2o_node *n = g->first; n; n = n->next)
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                t2o_graph_clear_marks(n->attrs[i].arg.graph);
+}
+
+static void read_twins(t2o_graph *g)
+{
+    for (t2o_node *n = g->first; n; n = n->next) {
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            if (n->inputs[i] && n->inputs[i]->twin)
+                n->inputs[i] = n->inputs[i]->twin;
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                read_twins(n->attrs[i].arg.graph);
+    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (g->outputs.at[i].value->twin)
+            g->outputs.at[i].value = g->outputs.at[i].value->twin;
+}
+
+static void forget_twins(t2o_graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++)
+        g->values.at[i]->twin = NULL;
+    for (t2o_node *n = g->first; n; n = n->next)
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                forget_twins(n->attrs[i].arg.graph);
+}
+
+void t2o_graph_take_twins(t2o_graph *g)
+{
+    read_twins(g);
+    forget_twins(g);
 }
 
 const char *t2o_spec_name(t2o_spec_kind kind)
@@ -167,7 +256,7 @@ t2o_value *t2o_value_new(t2o_graph *g, t2o_value_kind kind, const char *name, t2
 static void set_content(t2o_value *v, const t2o_tensor *data)
 {
     int64_t n = t2o_tensor_count(data);
-    if (!t2o_dtype_is_int(data->dtype) || data->rank > 1 || n < 0 || n > MAX_CONTENT || !data->data)
+    if (!t2o_dtype_is_int(data->dtype) || !t2o_dtype_size(data->dtype) || data->rank > 1 || n < 0 || n > MAX_CONTENT || !data->data)
         return;
     v->content = T2O_NEW_N(v->graph->s->arena, const t2o_expr *, n ? n : 1);
     for (int64_t i = 0; i < n; i++) {
@@ -244,6 +333,22 @@ void t2o_node_remove(t2o_node *n)
     *(n->next ? &n->next->prev : &g->last) = n->prev;
     n->prev = n->next = NULL;
     g->n_nodes--;
+}
+
+void t2o_node_move(t2o_node *n, t2o_graph *to, t2o_node *before)
+{
+    t2o_node_remove(n);
+    for (uint32_t i = 0; to != n->graph && i < n->n_outputs; i++)
+        if (n->outputs[i]) {
+            n->outputs[i]->graph = to;
+            n->outputs[i]->id = (uint32_t)to->values.n;
+            t2o_push(to->s->arena, &to->values, n->outputs[i]);
+        }
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+            n->attrs[i].arg.graph->parent = to;
+    n->graph = to;
+    link_before(to, n, before);
 }
 
 const t2o_arg *t2o_node_attr(const t2o_node *n, const char *name)

@@ -26,6 +26,7 @@ typedef struct t2o_value t2o_value;
 /* The bytes of a constant or weight: a strided view of storage that belongs to a mapped file or the arena. */
 typedef struct t2o_tensor {
     t2o_dtype dtype;
+    t2o_dtype stored;       /* what the elements are in memory, where they are converted as they are read; else none */
     uint32_t rank;
     const int64_t *dims;
     const int64_t *strides; /* in elements; NULL = contiguous */
@@ -34,12 +35,20 @@ typedef struct t2o_tensor {
     bool in_file;           /* data points into the mapped archive */
 } t2o_tensor;
 
+/* An element of a tensor of strings, whose data are an array of these. */
+typedef struct t2o_text {
+    const char *bytes;
+    size_t n;
+} t2o_text;
+
 /* Elements, or -1 when the product overflows. */
 int64_t t2o_tensor_count(const t2o_tensor *t);
 /* Bytes when written contiguously, or -1. */
 int64_t t2o_tensor_bytes(const t2o_tensor *t);
+/* Whether the bytes can be used as they lie. */
 bool t2o_tensor_contiguous(const t2o_tensor *t);
-/* Copies n elements from element number `first` (row-major) to out, contiguously. */
+/* Copies n elements from element number `first` (row-major) to out, contiguously. Conversion to a narrower float rounds to
+ * the nearest, and a finite number that is too large becomes the largest. */
 void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out);
 
 typedef enum t2o_value_kind {
@@ -47,7 +56,7 @@ typedef enum t2o_value_kind {
     T2O_VALUE_SYMINT,
     T2O_VALUE_SYMFLOAT,
     T2O_VALUE_SYMBOOL,
-    T2O_VALUE_OBJECT, /* custom object or token */
+    T2O_VALUE_OBJECT, /* torch: custom object or token; ONNX: a sequence, optional or map */
 } t2o_value_kind;
 
 /* How a value takes part in the program's signature (export's InputSpec and OutputSpec kinds). */
@@ -69,6 +78,7 @@ typedef enum t2o_spec_kind {
 } t2o_spec_kind;
 
 const char *t2o_spec_name(t2o_spec_kind kind); /* "USER_INPUT" */
+bool t2o_spec_is_mutation(t2o_spec_kind kind); /* an output that is the new value of state or of an input */
 
 struct t2o_value {
     const char *name; /* unique in its graph once named; NULL = named at the end ("val_3") */
@@ -82,15 +92,20 @@ struct t2o_value {
     uint32_t n_content;
     t2o_node *producer;         /* NULL for inputs and constants */
     uint32_t output_index;
+    bool omitted;               /* ONNX: an output that the file leaves out, and nobody reads */
+    const char *container;      /* ONNX: the type of an object, "seq(tensor(float32))"; its dtype is the inmost */
     const t2o_tensor *data;     /* constants and initialisers */
     const t2o_tensor *initial;  /* ONNX: what an input that is state holds when it is not given */
     bool constant;              /* an initialiser of the ONNX graph, or a weight or constant input of the torch graph */
     t2o_spec_kind spec;         /* of a graph input */
     const char *target;         /* parameter, buffer or constant: the state_dict name */
     bool persistent;
+    const char *wrapped;        /* torch: the class of the object that a weight is, where it is no plain tensor */
     bool complex;               /* ONNX: its last dimension holds the real and imaginary parts of complex numbers */
+    uint32_t batch;             /* ONNX: the levels of vmap (bits) whose dimensions stand in front, in their order */
     bool contiguous;            /* torch: in memory it lies row by row, from the start of its storage */
     bool scattered;             /* torch: it certainly does not lie row by row, wherever it starts */
+    const char *device;         /* torch: where it lay, "cpu" or "cuda:0"; NULL = not known */
     const char *original_name;  /* the name in the program of a value that is shown under another one */
     t2o_graph *graph;
     t2o_value *twin;            /* during translation: the value of the other dialect */
@@ -116,6 +131,7 @@ typedef enum t2o_arg_kind {
     T2O_ARG_OPERATOR, /* text: the op's name, "mylib::bump_" */
     T2O_ARG_MAP,      /* items, n with keys */
     T2O_ARG_UNKNOWN,  /* text: the raw JSON of a tag that is not known */
+    T2O_ARG_TYPE,     /* text: an ONNX type, as in t2o_value.container */
 } t2o_arg_kind;
 
 typedef struct t2o_arg {
@@ -143,14 +159,28 @@ typedef struct t2o_attr {
     bool keyword;     /* torch: it was passed by keyword */
 } t2o_attr;
 
-/* What the archive says of a node beside its call: all may be NULL. Not interned. */
+typedef struct t2o_prop {
+    const char *key, *value;
+} t2o_prop;
+
+typedef T2O_VEC(t2o_prop) t2o_props;
+
+/* What the file says of a node beside its call: all may be NULL. Not interned. */
 typedef struct t2o_meta {
     const char *stack_trace;
     const char *nn_module_stack;
     const char *torch_fn;
     const char *target;  /* "aten.conv2d.default" */
     const char *fx_node; /* the FX node's name */
+    t2o_props props;     /* ONNX: metadata_props as they stand */
+    const char *doc;     /* ONNX: the doc string */
 } t2o_meta;
+
+/* Where PyTorch chooses dtypes itself. */
+typedef struct t2o_autocast {
+    const char *device; /* "cpu", "cuda" */
+    t2o_dtype dtype;    /* T2O_NO_DTYPE = the device's own choice */
+} t2o_autocast;
 
 struct t2o_node {
     const char *op;
@@ -166,10 +196,11 @@ struct t2o_node {
     t2o_graph *graph;
     t2o_node *prev, *next;
     const t2o_meta *meta;
-    const t2o_node *origin; /* ONNX: the torch node that it came from */
+    const t2o_node *origin; /* ONNX: the torch node that it came from, or the file's node that was rewritten */
     const char *rule;       /* ONNX: "rules/aten/conv.lua:12" */
     int opset;              /* ONNX: the opset whose signature it is in */
     bool inplace;           /* torch: was an in-place call; its result has the dtype of self */
+    const t2o_autocast *autocast; /* torch: the region that it is in; NULL = none that is on */
     uint32_t mark;
 };
 
@@ -190,12 +221,22 @@ struct t2o_graph {
     T2O_VEC(t2o_value *) inputs;
     T2O_VEC(t2o_output_spec) outputs;
     T2O_VEC(t2o_value *) constants; /* ONNX: initialisers in order of first use; torch: weights are inputs */
+    T2O_VEC(t2o_graph *) functions; /* ONNX, of a model: its own operators; a function's name is its op, "domain::Name" */
     T2O_VEC(t2o_value *) values;    /* all of them */
     t2o_node *first, *last;
     uint32_t n_nodes;
     uint32_t next_number;           /* for made-up names */
     const struct t2o_program *program;
 };
+
+/* A weight as state_dict lists it: tied ones are several names of the same bytes. */
+typedef struct t2o_weight {
+    const char *name;
+    const t2o_tensor *data;
+    bool parameter;
+} t2o_weight;
+
+typedef T2O_VEC(t2o_weight) t2o_weight_list;
 
 /* What is known of a program beside its graph. */
 typedef struct t2o_program {
@@ -207,6 +248,10 @@ typedef struct t2o_program {
     t2o_graph *graph;
     T2O_VEC(const char *) range_symbols; /* the symbols of range_constraints, in order */
     T2O_VEC(const char *) models;        /* the names of all models in the archive */
+    const struct t2o_onnx_source *onnx;  /* NULL where it was read from an archive of PyTorch */
+    t2o_weight_list state;               /* state_dict, in its order; those too that the graph does not use */
+    const char *doubt;                   /* why what is recorded of some values may be wrong, or NULL */
+    const char *in_spec, *out_spec;      /* how inputs and outputs nest, PyTorch's JSON text; NULL = not known */
 } t2o_program;
 
 t2o_graph *t2o_graph_new(t2o_session *s, t2o_exprs *exprs, const char *name);
@@ -222,6 +267,13 @@ void t2o_value_set_dims(t2o_value *v, int32_t rank, const t2o_expr *const *dims)
 t2o_node *t2o_node_new(t2o_graph *g, t2o_node *before, const char *op, t2o_value *const *inputs, uint32_t n_inputs,
                        const t2o_attr *attrs, uint32_t n_attrs, t2o_value *const *outputs, uint32_t n_outputs);
 void t2o_node_remove(t2o_node *n);
+/* Into another graph or another place, with its outputs: at the end, or before `before`. */
+void t2o_node_move(t2o_node *n, t2o_graph *to, t2o_node *before);
+
+/* mark = 0 on all values, those of bodies too. */
+void t2o_graph_clear_marks(t2o_graph *g);
+/* Puts the twins of values where these are read, in bodies too, and forgets them. */
+void t2o_graph_take_twins(t2o_graph *g);
 
 /* The attribute of this name, or NULL. */
 const t2o_arg *t2o_node_attr(const t2o_node *n, const char *name);

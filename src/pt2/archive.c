@@ -120,6 +120,7 @@ static void index_current(t2o_archive *a, unzFile zip, const char *name,
     r->name = t2o_strdup(a->s->arena, name);
     r->size = info->uncompressed_size;
     r->packed = info->compressed_size;
+    r->crc = (uint32_t)info->crc;
     unzGetFilePos64(zip, &place);
     r->place[0] = place.pos_in_zip_directory;
     r->place[1] = place.num_of_file;

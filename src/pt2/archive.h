@@ -24,6 +24,7 @@ typedef struct t2o_record {
     bool in_file;         /* bytes is a slice of the archive's bytes */
     const char *fault;    /* why it cannot be read, or NULL */
     uint64_t packed;      /* bytes in the zip */
+    uint32_t crc;         /* of the bytes, as the zip's directory has it */
     uint64_t place[2];    /* its place in the zip's directory, as minizip counts it */
 } t2o_record;
 

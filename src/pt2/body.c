@@ -2,6 +2,7 @@
 #include "pt2/body.h"
 
 #include "pt2/enums.h"
+#include "pt2/history.h"
 #include "pt2/storage.h"
 
 #define MAX_NESTING 64
@@ -70,7 +71,7 @@ static bool read_expr_text(t2o_body_reader *r, const t2o_json *at, const char *t
     if (*out)
         return true;
     const char *why = NULL;
-    *out = t2o_expr_parse(r->exprs, text, &why);
+    *out = t2o_history_expr(r->doc->s, r->exprs, r->program, text, &why);
     if (*out)
         t2o_map_set(r->doc->s->arena, &r->expressions, text, (void *)*out);
     else if (why && strncmp(why, "a number", 8))
@@ -158,6 +159,17 @@ static void read_layout(t2o_body_reader *r, const t2o_json *meta, t2o_value *v)
     v->contiguous = in_order && step && t2o_expr_is_int(offset) && offset->value == 0;
 }
 
+/* "cpu", "cuda:0"; NULL after an error. */
+static const char *device_text(t2o_json_doc *d, const t2o_json *v)
+{
+    const t2o_json *index = t2o_json_find(v, "index");
+    const char *type;
+    int64_t number;
+    if (!t2o_json_text(d, t2o_json_get(d, v, "type"), &type) || (index && !t2o_json_int(d, index, &number)))
+        return NULL;
+    return t2o_intern(d->s, index ? t2o_printf(d->s->arena, "%s:%ld", type, (long)number) : type);
+}
+
 static t2o_value *new_tensor(scope *in, const char *name, const t2o_json *meta)
 {
     t2o_body_reader *r = in->r;
@@ -171,7 +183,8 @@ static t2o_value *new_tensor(scope *in, const char *name, const t2o_json *meta)
     t2o_session *s = in->graph->s;
     size_t before = s->diags.n;
     read_layout(r, meta, v);
-    t2o_forget_diags(s, before); /* strides are a hint: nothing fails for want of them */
+    v->device = device_text(r->doc, t2o_json_get(r->doc, meta, "device"));
+    t2o_forget_diags(s, before); /* strides and device are hints: nothing fails for want of them */
     return v;
 }
 
@@ -211,7 +224,8 @@ static t2o_value *look_up(scope *in, t2o_value_kind kind, const char *name, cons
         t2o_json_fail(in->r->doc, at, "the name '%s' is used, but not defined before", name);
         return NULL;
     }
-    if (v->kind != kind && !(kind == T2O_VALUE_TENSOR && v->kind == T2O_VALUE_OBJECT)) {
+    /* lists of operands are written as lists of tensors, whatever is in them */
+    if (v->kind != kind && kind != T2O_VALUE_TENSOR) {
         t2o_json_fail(in->r->doc, at, "'%s' is a value of another kind", name);
         return NULL;
     }
@@ -347,18 +361,9 @@ static bool arg_memory_format(call *c, const t2o_json *v, t2o_arg *arg)
 
 static bool arg_device(call *c, const t2o_json *v, t2o_arg *arg)
 {
-    t2o_json_doc *d = c->in->r->doc;
-    const t2o_json *index = t2o_json_find(v, "index");
-    const char *type;
-    int64_t number;
-    if (!t2o_json_text(d, t2o_json_get(d, v, "type"), &type) ||
-        (index && !t2o_json_int(d, index, &number)))
-        return false;
     arg->kind = T2O_ARG_DEVICE;
-    if (index)
-        type = t2o_printf(d->s->arena, "%s:%ld", type, (long)number);
-    arg->text = t2o_intern(d->s, type);
-    return true;
+    arg->text = device_text(c->in->r->doc, v);
+    return arg->text != NULL;
 }
 
 static bool arg_complex(call *c, const t2o_json *v, t2o_arg *arg)
@@ -560,9 +565,14 @@ static bool read_node_parts(scope *in, const t2o_json *json, const char *target)
     if (!read_attrs(&arguments, t2o_json_get(d, json, "inputs"), &attrs, &n_attrs) ||
         !read_arguments(&results, t2o_json_get(d, json, "outputs"), &returns, &n_returns))
         return false;
+    t2o_history_keywords(d->s, in->r->program, target, attrs, n_attrs);
+    t2o_history_returns(in->r->program, target, &returns, &n_returns);
     t2o_node *n = t2o_node_new(in->graph, NULL, t2o_op_of_target(d->s, target),
                                arguments.operands.at, (uint32_t)arguments.operands.n, attrs,
                                n_attrs, results.operands.at, (uint32_t)results.operands.n);
+    const char *doubt = t2o_history_records(target, n);
+    if (doubt)
+        in->r->doubt = doubt;
     const char *name = node_name(json, &results);
     n->name = name ? t2o_intern(d->s, name) : NULL;
     n->returns = returns;

@@ -14,6 +14,7 @@ typedef struct t2o_body_reader {
     t2o_json_doc *doc;
     t2o_exprs *exprs;
     const t2o_program *program;
+    const char *doubt;   /* of what the archive records; NULL where nothing was found wrong */
     t2o_map expressions; /* text -> t2o_expr: the same few come back thousands of times */
 } t2o_body_reader;
 

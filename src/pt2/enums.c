@@ -1,6 +1,8 @@
 /* enums.c: tables. */
 #include "pt2/enums.h"
 
+#include <string.h>
+
 #define COUNT(table) (int64_t)(sizeof(table) / sizeof *(table))
 
 bool t2o_dtype_of_schema(int64_t number, t2o_dtype *out)
@@ -34,4 +36,21 @@ const char *t2o_memory_format_of_schema(int64_t number)
         "unknown", "contiguous", "channels_last", "channels_last_3d", "preserve",
     };
     return number >= 0 && number < COUNT(names) ? names[number] : NULL;
+}
+
+int64_t t2o_schema_of_dtype(t2o_dtype dtype)
+{
+    t2o_dtype found;
+    for (int64_t i = 1; i < 64; i++)
+        if (t2o_dtype_of_schema(i, &found) && found == dtype)
+            return i;
+    return 0;
+}
+
+int64_t t2o_schema_of_memory_format(const char *name)
+{
+    for (int64_t i = 0; t2o_memory_format_of_schema(i); i++)
+        if (!strcmp(name, t2o_memory_format_of_schema(i)))
+            return i;
+    return 0;
 }

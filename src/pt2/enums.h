@@ -13,4 +13,8 @@ bool t2o_dtype_of_schema(int64_t number, t2o_dtype *out);
 const char *t2o_layout_of_schema(int64_t number);
 const char *t2o_memory_format_of_schema(int64_t number);
 
+/* The way back; 0 for what has no number. */
+int64_t t2o_schema_of_dtype(t2o_dtype dtype);
+int64_t t2o_schema_of_memory_format(const char *name);
+
 #endif

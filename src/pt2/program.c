@@ -2,10 +2,10 @@
 #include "pt2/program.h"
 
 #include "pt2/body.h"
+#include "pt2/history.h"
 #include "pt2/json.h"
+#include "pt2/subclass.h"
 #include "pt2/weights.h"
-
-#define SCHEMA_MAJOR 8
 
 /* ---- versions ---- */
 
@@ -23,19 +23,6 @@ static bool read_schema_version(t2o_json_doc *d, t2o_program *p)
     p->schema_major = major >= 0 && major < INT32_MAX ? (int)major : -1;
     p->schema_minor = minor >= 0 && minor < INT32_MAX ? (int)minor : -1;
     return true;
-}
-
-static bool check_schema_version(t2o_json_doc *d, const t2o_program *p)
-{
-    if (p->schema_major == SCHEMA_MAJOR)
-        return true;
-    t2o_fail(d->s, "E0506",
-             "'%s' has schema version %d.%d (written by PyTorch %s); %d is the one that is read",
-             p->path, p->schema_major, p->schema_minor, p->torch_version, SCHEMA_MAJOR);
-    t2o_hint(d->s, p->schema_major < SCHEMA_MAJOR
-                       ? "export the model again with PyTorch 2.9 or newer"
-                       : "this archive is newer than this t2o");
-    return false;
 }
 
 /* The dialect: the first verifier, or before 2.5 a member of its own. */
@@ -58,7 +45,7 @@ static bool read_header(t2o_json_doc *d, t2o_program *p)
     if (!p->torch_version)
         p->torch_version = "2.4 or older";
     p->verifier = read_verifier(root);
-    return check_schema_version(d, p);
+    return t2o_history_check(d->s, p);
 }
 
 /* ---- ranges ---- */
@@ -264,12 +251,18 @@ static bool agrees(const t2o_value *v, const t2o_tensor *t)
     return true;
 }
 
-static bool bind_weight(t2o_weights *w, t2o_value *v)
+/* `objects` gets those that are no plain tensor. */
+static bool bind_weight(t2o_weights *w, t2o_value *v, t2o_map *objects)
 {
     t2o_session *s = v->graph->s;
     const t2o_tensor *t;
-    if (!t2o_weights_find(w, v->target, &t))
+    const t2o_pickle *object;
+    if (!t2o_weights_find(w, v->target, &t, &object))
         return false;
+    if (object) {
+        v->wrapped = object->kind == T2O_PICKLE_OPAQUE && object->text ? object->text : "a Python value";
+        t2o_map_set(s->arena, objects, v->name, (void *)object);
+    }
     if (t && !agrees(v, t))
         return t2o_fail(s, "E0504", "weight '%s' is %s in the graph, but its data are not",
                         v->target, t2o_value_type_text(v->graph, v));
@@ -287,13 +280,14 @@ static bool is_weight(const t2o_value *v)
 /* What is wrong with a weight that nothing uses does not matter. */
 static bool bind_weights(t2o_weights *w, t2o_graph *g)
 {
+    t2o_map objects = { 0 };
     for (size_t i = 0; i < g->inputs.n; i++) {
         t2o_value *v = g->inputs.at[i];
         if (!is_weight(v))
             continue;
         size_t n_diags = g->s->diags.n;
         v->constant = true;
-        if (!bind_weight(w, v)) {
+        if (!bind_weight(w, v, &objects)) {
             if (v->mark)
                 return false;
             t2o_forget_diags(g->s, n_diags);
@@ -301,6 +295,7 @@ static bool bind_weights(t2o_weights *w, t2o_graph *g)
         if (!v->data)
             v->data = without_data(v);
     }
+    t2o_subclass_unwrap(g, &objects);
     return true;
 }
 
@@ -314,6 +309,23 @@ static void clear_marks(t2o_graph *g)
                 clear_marks(n->attrs[i].arg.graph);
 }
 
+/* ---- how inputs and outputs nest ---- */
+
+/* The entry of the model itself is the one without a path. */
+static void read_specs(const t2o_json *module, t2o_program *p)
+{
+    const t2o_json *calls = t2o_json_find(module, "module_call_graph");
+    for (const t2o_json *v = t2o_json_first(calls); v; v = t2o_json_next(v)) {
+        const char *path = t2o_json_maybe_text(t2o_json_find(v, "fqn"));
+        const t2o_json *signature = t2o_json_find(v, "signature");
+        if (!path || *path)
+            continue;
+        p->in_spec = t2o_json_maybe_text(t2o_json_find(signature, "in_spec"));
+        p->out_spec = t2o_json_maybe_text(t2o_json_find(signature, "out_spec"));
+        return;
+    }
+}
+
 /* ---- the whole ---- */
 
 static bool read_program(t2o_body_reader *r, t2o_archive *a, const char *model, t2o_program *p)
@@ -322,13 +334,16 @@ static bool read_program(t2o_body_reader *r, t2o_archive *a, const char *model, 
     t2o_body body;
     if (!read_header(d, p) || !read_ranges(r, p))
         return false;
-    t2o_weights *weights = t2o_weights_open(d->s, a, model, p->torch_version);
+    t2o_weights *weights = t2o_weights_open(d->s, a, model);
     if (!weights)
         return false;
     const t2o_json *module = t2o_json_get(d, d->root, "graph_module");
     if (!t2o_body_read(r, t2o_json_get(d, module, "graph"), "main_graph", &body) ||
         !read_signature(d, module, &body) || !bind_weights(weights, body.graph))
         return false;
+    read_specs(module, p);
+    p->doubt = r->doubt;
+    t2o_weights_list(weights, &p->state);
     clear_marks(body.graph);
     p->graph = body.graph;
     return true;

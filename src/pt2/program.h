@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 #include "pt2/archive.h"
 
-/* `record` is the model's JSON. NULL after E0305, E0503, E0504, E0506 or E0507. */
+/* `record` is the model's JSON. NULL after E0503, E0504, E0506 or E0507. */
 t2o_program *t2o_program_read(t2o_exprs *exprs, t2o_archive *a, t2o_record *record,
                               const char *model);
 

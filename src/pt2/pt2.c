@@ -95,9 +95,8 @@ static const model *pick_model(const t2o_archive *a, const model_list *models, c
     return NULL;
 }
 
-/* The archive and the model that is asked for, or NULL after an error. */
-static t2o_archive *open_model(t2o_session *s, const t2o_file *file, const char *name,
-                               model_list *models, const model **picked)
+/* The archive and its models, or NULL after an error. */
+static t2o_archive *open_archive(t2o_session *s, const t2o_file *file, model_list *models)
 {
     t2o_archive *a = t2o_archive_open(s, file->path, file->bytes, file->size, false);
     if (!a)
@@ -113,8 +112,26 @@ static t2o_archive *open_model(t2o_session *s, const t2o_file *file, const char 
         no_models(a);
         return NULL;
     }
-    *picked = pick_model(a, models, name);
+    return a;
+}
+
+/* The archive and the model that is asked for, or NULL after an error. */
+static t2o_archive *open_model(t2o_session *s, const t2o_file *file, const char *name,
+                               model_list *models, const model **picked)
+{
+    t2o_archive *a = open_archive(s, file, models);
+    *picked = a ? pick_model(a, models, name) : NULL;
     return *picked ? a : NULL;
+}
+
+bool t2o_pt2_models(t2o_session *s, const t2o_file *file, t2o_model_names *out)
+{
+    model_list models = { 0 };
+    if (!open_archive(s, file, &models))
+        return false;
+    for (size_t i = 0; i < models.n; i++)
+        t2o_push(s->arena, out, models.at[i].name);
+    return true;
 }
 
 t2o_program *t2o_pt2_read(t2o_session *s, t2o_exprs *exprs, const t2o_file *file, const char *name)
@@ -128,6 +145,26 @@ t2o_program *t2o_pt2_read(t2o_session *s, t2o_exprs *exprs, const t2o_file *file
     for (size_t i = 0; p && i < models.n; i++)
         t2o_push(s->arena, &p->models, models.at[i].name);
     return p;
+}
+
+bool t2o_pt2_digest(t2o_session *s, const t2o_file *file, t2o_digest *h)
+{
+    t2o_archive *a = t2o_archive_open(s, file->path, file->bytes, file->size, false);
+    for (size_t i = 0; a && i < a->records.n; i++) {
+        const t2o_record *r = a->records.entries[i].value;
+        t2o_digest_text(h, r->name);
+        t2o_digest_number(h, r->size);
+        t2o_digest_number(h, r->crc);
+        t2o_digest_number(h, r->in_file ? (uint64_t)(r->bytes - a->bytes) : r->place[0]);
+    }
+    return a != NULL;
+}
+
+const char *t2o_pt2_extra(t2o_session *s, const t2o_file *file, const char *name)
+{
+    t2o_archive *a = t2o_archive_open(s, file->path, file->bytes, file->size, false);
+    t2o_record *r = a ? t2o_archive_find(a, "extra/", name) : NULL;
+    return r && t2o_archive_read(a, r) ? t2o_strndup(s->arena, (const char *)r->bytes, r->size) : NULL;
 }
 
 bool t2o_pt2_samples(t2o_session *s, const t2o_file *file, const char *name, const t2o_pickle **out)
@@ -146,6 +183,6 @@ bool t2o_pt2_samples(t2o_session *s, const t2o_file *file, const char *name, con
         return true;
     if (!t2o_archive_read(a, r))
         return false;
-    *out = t2o_pickle_read(s, r->name, r->bytes, r->size);
+    *out = t2o_pickle_read(s, r->name, r);
     return *out != NULL;
 }

@@ -2,13 +2,15 @@
 
     python make_fixtures.py [--only PATTERN]
 
-Needs PyTorch 2.13. A case is a tiny module with its inputs and what PyTorch computes from them, in
-the layout of tests/e2e/case.py. Every case is seeded by its name, so a run leaves the same bytes.
+Needs PyTorch 2.13, and torchao 0.18 for some of the quantised models. A case is a tiny module with
+its inputs and what PyTorch computes from them, in the layout of tests/e2e/case.py. Every case is
+seeded by its name, so a run leaves the same bytes.
 """
 import argparse
 import fnmatch
 import io
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -20,6 +22,12 @@ import zlib
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch._higher_order_ops.associative_scan import associative_scan, associative_scan_op
+from torch._higher_order_ops.hints_wrap import hints_wrapper
+from torch._higher_order_ops.map import map as control_map
+from torch._higher_order_ops.out_dtype import out_dtype
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
@@ -38,8 +46,9 @@ randn, DYN = torch.randn, Dim.DYNAMIC
 def case(make=None, **facts):
     """Register a function that returns (module, inputs[, inputs of other sizes]).
 
-    dynamic=... goes to torch.export, decompose=True runs its decompositions; anything else becomes a
-    fact in case.json.
+    dynamic=... and strict=True go to torch.export, decompose=True runs its decompositions, state=[...]
+    names buffers whose new values are outputs too; anything else becomes a fact in case.json, as
+    rules="file in tests/data/rules".
     """
     def register(make):
         CASES[make.__name__] = (make, facts)
@@ -313,6 +322,53 @@ def adaptive_max_pool():
                          *F.adaptive_max_pool2d(x, 2, return_indices=True))), [randn(1, 2, 8, 6)]
 
 
+BOXES = torch.library.Library("torchvision", "FRAGMENT")
+BOXES.define("ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width) -> (Tensor, Tensor)")
+
+
+@torch.library.impl(BOXES, "ps_roi_pool", "CPU")
+def bin_means(x, boxes, scale, rows, columns):
+    """The mean of each bin, which has channels of its own; the image's last row and column are in none."""
+    def nearest(v):
+        return int(math.copysign(math.floor(abs(v) + 0.5), v))
+
+    def span(first, last, i, bins, size):
+        step = max(last - first, 1) / bins
+        return [min(max(end + first, 0), size - 1) for end in (math.floor(i * step), math.ceil((i + 1) * step))]
+
+    shape = len(boxes), x.shape[1] // (rows * columns), rows, columns
+    source = torch.arange(shape[1] * rows * columns, dtype=torch.int32).view(1, *shape[1:]).repeat(len(boxes), 1, 1, 1)
+    out = torch.zeros(shape, dtype=x.dtype)
+    for n, (image, *corners) in enumerate(boxes.tolist()):
+        left, top, right, bottom = (nearest(c * scale) for c in corners)
+        for c in range(shape[1]):
+            for i in range(rows):
+                for j in range(columns):
+                    (a, b), (p, q) = span(top, bottom, i, rows, x.shape[2]), span(left, right, j, columns, x.shape[3])
+                    if a < b and p < q:
+                        out[n, c, i, j] = x[int(image), source[n, c, i, j], a:b, p:q].mean()
+    return out, source
+
+
+@torch.library.register_fake("torchvision::ps_roi_pool")
+def _(x, boxes, scale, rows, columns):
+    shape = boxes.shape[0], x.shape[1] // (rows * columns), rows, columns
+    return x.new_empty(shape), x.new_empty(shape, dtype=torch.int32)
+
+
+@case(dynamic=({0: DYN}, {0: DYN}, {0: DYN}))
+def position_sensitive_pool():
+    """Regions that end in the middle between pixels, lie outside of the image, or are empty."""
+    def forward(self, x, one, boxes):
+        pool = torch.ops.torchvision.ps_roi_pool
+        return *pool(x, boxes, 0.5, 3, 2), pool(one[:1], boxes * torch.tensor([0.0, 1, 1, 1, 1]), 1.0, 2, 2)[0]
+    boxes = torch.tensor([[0.0, 1, 3, 13, 12], [1, 5, -7, 21, 30], [1, 0, 0, 0, 0], [0, 9, 9, 3, 2],
+                          [1, -1, -5, 7, 9], [0, 60, 60, 80, 80]])
+    return module(forward), [randn(2, 12, 9, 8), randn(3, 8, 9, 8), boxes], \
+        [randn(3, 12, 9, 8), randn(2, 8, 9, 8), boxes[:3]]
+
+
 # ------------------------------------------------------------------ arithmetic
 @case
 def arithmetic():
@@ -541,6 +597,58 @@ def weight_norms():
         [randn(2, 4, 8)]
 
 
+@case
+def out_arguments():
+    """Results that are written into tensors, views and tensors of other sizes and dtypes."""
+    def forward(self, x, y):
+        rows, places = torch.zeros(2, 4), torch.zeros(2, 4, dtype=torch.int64)
+        torch.max(x, 1, out=(rows[0], places[1]))
+        torch.sum(y, 1, out=rows[1])
+        z = x.clone()
+        torch.add(z, z, alpha=0.5, out=z)
+        torch.sin(z[0], out=z[1])
+        wide = torch.empty(4, 5, dtype=torch.float64)
+        torch.mul(x, 3, out=wide)
+        fresh = torch.empty(0)
+        r = torch.matmul(x, y.t(), out=fresh)
+        fresh.add_(1)
+        both = torch.zeros(9, 5)
+        torch.cat([x, y], out=both[1:])
+        torch.xlogy(x.abs(), y.abs(), out=both[0:4])
+        torch.arange(5, out=both[8])
+        values, order = torch.empty(4, 5), torch.empty(4, 5, dtype=torch.int64)
+        torch.sort(x, 1, out=(values, order))
+        parts = torch.zeros(4, 5, dtype=torch.complex64)
+        torch.mul(x, y, out=parts.imag)
+        return rows, places, z, wide, fresh * 1, r, both, values, order, torch.view_as_real(parts)
+    return module(forward), [randn(4, 5), randn(4, 5)]
+
+
+@case
+def writes_through_parts():
+    """Views of complex numbers, windows and uneven pieces, written in place."""
+    def forward(self, x, y):
+        z = torch.complex(x, y)
+        z.real.mul_(2)
+        z.imag[1:].add_(1)
+        turned = torch.complex(x, y).clone()
+        turned.conj().imag.mul_(3)
+        a, b, c = x.clone(), x.clone(), x.clone()
+        a.unfold(1, 2, 2).mul_(3)
+        a.unfold(-2, 1, 2)[:, 1:].neg_()
+        b.unfold(1, 2, 3).add_(10)
+        for i, piece in enumerate(torch.tensor_split(c, 4, 1)):
+            piece.add_(i)
+        torch.tensor_split(c, (1, -2), 0)[1].neg_()
+        torch.hsplit(c, 2)[1].mul_(2)
+        torch.vsplit(c, [1])[1].sub_(1)
+        d = torch.stack([x, y], 2).clone()
+        left, right = torch.dsplit(d, 2)
+        right.copy_(left)
+        return torch.view_as_real(z), torch.view_as_real(turned), a, b, c, d
+    return module(forward), [randn(4, 6), randn(4, 6)]
+
+
 # ------------------------------------------------------------------ reductions
 @case
 def sums_and_means():
@@ -558,6 +666,19 @@ def extremes():
                 x.amin(1, keepdim=True), x.argmax(), x.argmax(1), x.argmin(-1, keepdim=True),
                 *x.aminmax(dim=0))
     return module(forward), [randn(2, 3, 4), ints(3, 4)]
+
+
+@case
+def extremes_of_nan():
+    """What is not a number is every extreme of what it is in; infinities of both signs are none."""
+    def forward(self, x, i):
+        x = torch.where(x > 0.8, torch.nan, x)
+        x = torch.where(x.abs() < 0.2, x.sign() * torch.inf, x)
+        return (x.amax(0), x.amin(1, keepdim=True), x.max(), x.min(), *x.max(1), *x.min(0), *x.aminmax(dim=0),
+                x.argmax(0), x.argmin(1), x.norm(float("inf"), 1), torch.linalg.vector_norm(x, -float("inf"), 0),
+                torch.linalg.matrix_norm(x.nan_to_num(0), float("inf")), x.half().amax(0), x.double().amin(0),
+                i.float().amax(0))
+    return module(forward), [randn(4, 5), ints(4, 3)]
 
 
 @case
@@ -943,6 +1064,14 @@ def dynamic_resize():
         [randn(1, 2, 4, 6)], [randn(1, 2, 7, 5)]
 
 
+@case(dynamic=({2: DYN, 3: DYN},))
+def dynamic_resize_by_odd_factors():
+    # which count for nothing where the size stays, or in nearest2d doubles
+    return module(lambda self, x: [F.interpolate(x, scale_factor=(2.1, 1.1), mode=mode)
+                                   for mode in ("nearest", "nearest-exact", "bilinear")]), \
+        [randn(1, 2, 6, 5)], [randn(1, 2, 12, 14)]
+
+
 # ------------------------------------------------------------------ complex numbers
 @case
 def complex_arithmetic():
@@ -1061,6 +1190,216 @@ def einsum_of_integers():
         [ints(3, 2, 3).int(), ints(3, 3).int()]
 
 
+# ------------------------------------------------------------------ control flow
+@case(dynamic=({0: DYN, 1: DYN},))
+def branches():
+    """Conditions on numbers and on sizes, of bodies that read values around them."""
+    def forward(self, x):
+        n, d = x.shape
+        swapped = torch.cond(x.sum() > 0, lambda a: a.flip(0) * self.scale, lambda a: a - 1, (x,))
+        wide = torch.cond(torch.sym_not(d > 5), lambda a: a.cumsum(0), lambda a: a.cumsum(1), (x,))
+        both = torch.cond((n > 3) & (d == 6), lambda a: (a + 1, a * 2), lambda a: (a - 1, a * 3), (x,))
+        either = torch.cond((n < 3) | (d != 6), lambda a: a.exp(), lambda a: a.sin(), (x,))
+        return swapped, wide, *both, either
+    return module(forward, scale=randn(1)), [randn(4, 6)], [randn(2, 5)]
+
+
+@case(dynamic=({0: DYN},))
+def loops():
+    """One that ends by a count, one by what it computes, and a scan with its running value."""
+    def forward(self, x):
+        count = torch.zeros((), dtype=torch.int64)
+        _, power = while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, (a @ self.weight).tanh()), (count, x))
+        halvings, small = while_loop(lambda i, a: a.abs().sum() > 1, lambda i, a: (i + 1, a / 2), (count, x))
+        last, steps = scan(lambda carry, row: ((carry * 0.5 + row).sin(), carry + row), x[0] * 0, x, dim=0)
+        return power, halvings, small, last, steps
+    return module(forward, weight=randn(3, 3)), [randn(5, 3)], [randn(2, 3)]
+
+
+@case(dynamic=({0: DYN},))
+def nested_control():
+    """Weights, sizes and values of the bodies around are used three bodies deep."""
+    def forward(self, x):
+        n = x.shape[0]
+
+        def step(carry, row):
+            def shrink(i, h):
+                return i + 1, torch.cond(h.sum() > 0, lambda h: h @ self.weight + row, lambda h: h * self.bias - row * n, (h,))
+            count, h = while_loop(lambda i, h: (i < 3) & (h.abs().sum() < 50), shrink,
+                                  (carry.new_zeros((), dtype=torch.int64), carry))
+            return h, h * 2 + count
+        inside = torch.cond(x.max() > 1, lambda x: torch.cond(x.min() < -1, lambda x: x.sin(), lambda x: x @ self.weight, (x,)),
+                            lambda x: torch.cat([x, x]).reshape(2 * n, 4)[n:] + n, (x,))
+        return *scan(step, x[0] * 0, x, reverse=True), inside, n * 2 + 1
+    return module(forward, weight=randn(4, 4), bias=randn(4)), [randn(5, 4)], [randn(2, 4) / 4]
+
+
+@case(dynamic=({0: DYN},))
+def carried_sizes():
+    """Integers that loops carry, one loop in another; they choose rows and come out of the model."""
+    def forward(self, x):
+        def around(n, a):
+            m, b = while_loop(lambda m, b: m < n + 2, lambda m, b: (m + 1, b * 0.9 + m), (n - 1, a))
+            return n - 1, b + m + x.narrow(0, n - 1, 1)
+        n, a = while_loop(lambda n, a: n > 1, around, (x.shape[0], x))
+        k, z = while_loop(lambda k, z: k < x.shape[0] * 2, lambda k, z: (k + 2, z @ self.weight + k), (x.shape[0] + 1, a))
+        return n, a, k, z, k + n
+    return module(forward, weight=randn(4, 4)), [randn(3, 4)], [randn(6, 4)]
+
+
+@case(dynamic=({0: DYN}, None, None))
+def mapped_rows():
+    def forward(self, x, y, z):
+        n = x.shape[0]
+        rows = control_map(lambda r: (r @ self.weight + n, r.sum() > 0), x)
+        pairs = control_map(lambda r, w: r[0] * w + r[1].max(), (y, y + 2), z)
+        nested = control_map(lambda r: control_map(lambda q: q * z.sum(), r) + r.mean(), y.reshape(3, 2, 2))
+        return *rows, pairs, nested, control_map(lambda r: torch.cond(r.sum() > 0, lambda r: r @ self.weight, lambda r: -r, (r,)), y)
+    return module(forward, weight=randn(4, 4)), [randn(5, 4), randn(3, 4), randn(4)], \
+        [randn(1, 4), randn(3, 4), randn(4)]
+
+
+@case(dynamic=({0: DYN}, {0: DYN}))
+def associative_scan_ops():
+    """As they are exported for GPUs: the operator itself, with a body for one step."""
+    def forward(self, x, y):
+        total = associative_scan_op(lambda a, b, w: (a + b * w,), (x,), (self.weight,))
+        line = associative_scan_op(lambda a, b, c, d: (a * c, b * c + d), (x, y), ())
+        return *total, *line, *associative_scan_op(lambda a, b: (torch.maximum(a, b),), (x.long(),), ())
+    return module(forward, weight=torch.ones(3)), [randn(5, 3), randn(5, 3)], [randn(1, 3), randn(1, 3)]
+
+
+@case
+def associative_scans():
+    """In the generic mode, which is vmap on slices."""
+    def forward(self, x, y, m):
+        add = associative_scan(torch.add, x, 1, reverse=True, combine_mode="generic")
+        line = associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x, y), 0, combine_mode="generic")
+        return add, *line, associative_scan(torch.matmul, m, 0, combine_mode="generic")
+    return module(forward), [randn(3, 3), randn(3, 3), randn(3, 2, 2)]
+
+
+@case
+def vmapped():
+    """Operators on one of a batch: their dimensions, sizes and ranks are not those of the whole."""
+    def forward(self, x, y, z):
+        weight, bias = self.weight, self.bias
+        pairs = torch.vmap(torch.vmap(torch.dot, (None, 0)), (0, None))(x, y)
+        mask = torch.vmap(torch.vmap(lambda i, j: (i >= j) & (j > 0), (None, 0)), (0, None))(x[:, 0], y[:, 0])
+        softmax = torch.vmap(lambda a: (weight @ a).softmax(0) + a.amax(), 1)(z)
+        parts = torch.vmap(lambda a: torch.cat([a, bias])[1:].reshape(7, 1).t().unsqueeze(0) + a.mean())(x)
+        stacked = torch.vmap(lambda a: (torch.stack([a, bias], -1).sum(-1, keepdim=True), a.sum() * 2, bias))(y)
+        outer = torch.vmap(lambda a: (torch.outer(a, bias) @ a, a.expand(2, 4).transpose(0, 1), a[1:].cumsum(0)))(x)
+        return pairs, mask, softmax, parts, *stacked, *outer
+    return module(forward, weight=randn(4, 4), bias=randn(4)), [randn(3, 4), randn(5, 4), randn(4, 2)]
+
+
+# ------------------------------------------------------------------ regions
+@case(strict=True)
+def regions():
+    """Checkpoints, parts that are compiled once, hints and no_grad change nothing."""
+    twice = torch.compiler.nested_compile_region(lambda net, x: net(x).relu() * 2)
+
+    def forward(self, x):
+        with torch.no_grad():
+            y = twice(self.linear, twice(self.linear, x))
+        hinted = hints_wrapper(lambda a, w: (a @ w).relu(), (y, self.linear.weight), {}, hints={"fast": True})
+        with torch.enable_grad():
+            return y, hinted + 1, torch.cond(x.sum() > 0, lambda x: twice(self.linear, x), lambda x: x - 1, (x,))
+    return module(forward, linear=nn.Linear(4, 4)), [randn(3, 4)], [-randn(3, 4).abs()]
+
+
+@case
+def autocast_layers():
+    """Products in the region's dtype; what is made of two dtypes; regions within that are off, or of another dtype."""
+    def forward(self, x, image):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.linear(x)
+            z = self.norm(y)
+            with torch.autocast("cpu", enabled=False):
+                exact = self.linear(x)
+            with torch.autocast("cpu", dtype=torch.float16):
+                half = x @ x.t()
+            products = y @ torch.softmax(z, -1).transpose(-1, -2), torch.einsum("ij,kj->ik", x, x), x.mm(x.t()).add_(1.0)
+            joined = torch.cat([y, exact], -1), torch.stack([y, z])
+            return y, z, exact, half, *products, *joined, self.conv(image), x.double() @ x.double().t()
+    return module(forward, linear=nn.Linear(8, 6), norm=nn.LayerNorm(6), conv=nn.Conv2d(2, 3, 3)), \
+        [randn(5, 8), randn(1, 2, 6, 6)]
+
+
+@case
+def autocast_to_float32():
+    """What is computed in 32 bits on 16-bit floats, and what stays in 16."""
+    def forward(self, x, target):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = x.bfloat16()
+            losses = F.mse_loss(y, y + 1), F.cross_entropy(y, target), F.nll_loss(y, target), F.smooth_l1_loss(y, y * 2)
+            return *losses, y.prod(1), F.pad(y, (1, 2), "reflect"), torch.cdist(y, y), y.sum(1), y.exp(), F.gelu(y)
+    return module(forward), [randn(4, 6), torch.tensor([0, 5, 2, 2])]
+
+
+@case
+def out_dtypes():
+    def forward(self, x, y, image, kernel):
+        mm = out_dtype(torch.ops.aten.mm.default, torch.int32, x, y)
+        mul = out_dtype(torch.ops.aten.mul.Tensor, torch.int32, x, x)
+        conv = out_dtype(torch.ops.aten.conv2d.default, torch.int32, image, kernel, None, [1, 1], [1, 1])
+        return mm, mul, conv, out_dtype(torch.ops.aten.mul.Scalar, torch.int32, x, 100)
+    small = lambda *shape: ints(*shape, low=-128, high=128).to(torch.int8)
+    return module(forward), [small(3, 4), small(4, 5), small(1, 2, 5, 5), small(3, 2, 3, 3)]
+
+
+# ------------------------------------------------------------------ state that is not seen in the graph
+@case(dynamic=({0: DYN},), state=["batch.running_mean", "batch.running_var", "batch.num_batches_tracked",
+                                  "instance.running_mean", "instance.running_var"])
+def statistics_of_training():
+    """Normalisations write their statistics beside the result, in models that were exported in training."""
+    def forward(self, x):
+        return self.instance(self.batch(self.batch(x)) * 2)
+    net = module(forward, batch=nn.BatchNorm2d(3), instance=nn.InstanceNorm2d(3, track_running_stats=True, momentum=0.3))
+    net.eval = lambda: net  # the module is exported as it is
+    return net, [randn(4, 3, 5, 5) * 2 + 1], [randn(2, 3, 5, 5)]
+
+
+# ------------------------------------------------------------------ operators that write their arguments
+@torch.library.custom_op("written::bump", mutates_args=("x",))
+def bump(x: torch.Tensor, by: float) -> torch.Tensor:
+    x.add_(by)
+    return x * 2
+
+
+@torch.library.custom_op("written::scale", mutates_args=("xs", "total"))
+def scale(xs: list[torch.Tensor], by: torch.Tensor, total: torch.Tensor | None) -> None:
+    for x in xs:
+        x.mul_(by)
+    if total is not None:
+        total.add_(by)
+
+
+bump.register_fake(lambda x, by: torch.empty_like(x))
+scale.register_fake(lambda xs, by, total: None)
+
+
+def writes(self, x):
+    y, total = x * 2, x.sin()
+    turned = y.t()
+    doubled = torch.ops.written.bump(turned[1], 1.5)
+    before = y + 1
+    torch.ops.written.scale([y[:, 1:3], before], x[0, 0], total)
+    torch.ops.written.scale([total[0]], x[0, 1], None)
+    return y, turned, doubled, before, total
+
+
+@case(rules="written.lua")
+def written_arguments():
+    return module(writes), [randn(3, 4)]
+
+
+@case(rules="written.lua", decompose=True)
+def written_arguments_functional():
+    return module(writes), [randn(3, 4)]
+
+
 # ------------------------------------------------------------------ sizes as floats, decompositions
 @case(dynamic=({0: DYN, 1: DYN},))
 def sizes_as_floats():
@@ -1069,6 +1408,16 @@ def sizes_as_floats():
         return (x * (n / 2), x * d**-0.5, x * (1 - 1 / n), torch.full((2,), n * 0.5), x.clamp(max=n / 20),
                 torch.full_like(x, n / d), x.long() * (n / 2), torch.add(x, x, alpha=n / 2))
     return module(forward), [randn(4, 6)], [randn(5, 7)]
+
+
+@case(dynamic=({0: DYN, 1: DYN},))
+def remainders_of_sizes():
+    def forward(self, x):
+        n, d = x.shape
+        part = n / 10
+        return (x * (-part % 0.3), x * torch.sym_max(part, 0.7), x * torch.sym_min(part, d),
+                x + torch.sym_float(d), x * (2.0 - part), x * (n / d)**2, x.add(x, alpha=-(d / 4)), x * (part - d / 3))
+    return module(forward), [randn(10, 3)], [randn(7, 4)]
 
 
 @case(dynamic=({0: DYN}, {0: DYN}))
@@ -1085,6 +1434,19 @@ def decomposed_layers():
         return F.scaled_dot_product_attention(z, z, z).softmax(-1), F.gelu(self.layer_norm(z)).std(1), y[:, ::2] * 2
     return module(forward, conv=nn.Conv2d(2, 4, 3), norm=nn.BatchNorm2d(4), layer_norm=nn.LayerNorm(4)), \
         [randn(2, 2, 5, 5)]
+
+
+@case(decompose=True, dynamic=({0: DYN},))
+def decomposed_products():
+    """Products that decompositions put between changes of shape; orders and dimensions put one on another."""
+    def forward(self, x):
+        heads = self.plain(x).unflatten(-1, (2, 3)).transpose(1, 2)
+        mixed = (heads @ heads.mT) @ heads
+        y = self.biased(mixed.transpose(1, 2).flatten(2)) * 1 + x.permute(2, 0, 1).permute(1, 2, 0)
+        places = (torch.arange(4) + 0)[None][:, None].unsqueeze(-1)
+        return y, places * x.unsqueeze(0).unsqueeze(2), torch.bmm(x, x.mT), x.view(-1, 6) @ self.plain.weight
+    return module(forward, plain=nn.Linear(6, 6, bias=False), biased=nn.Linear(6, 6)), \
+        [randn(3, 4, 6)], [randn(5, 4, 6)]
 
 
 @case(decompose=True, dynamic=({0: DYN},))
@@ -1123,8 +1485,8 @@ def leaves(value):
     return [v.detach() if isinstance(v, torch.Tensor) else v for v in pytree.tree_leaves(value)]
 
 
-def export(net, inputs, dynamic=None, keep_trace=False, decompose=False):
-    program = torch.export.export(net, tuple(inputs), dynamic_shapes=dynamic)
+def export(net, inputs, dynamic=None, keep_trace=False, decompose=False, strict=False):
+    program = torch.export.export(net, tuple(inputs), dynamic_shapes=dynamic, strict=strict)
     return scrub(program.run_decompositions() if decompose else program, keep_trace)
 
 
@@ -1140,23 +1502,239 @@ def write(name, root):
     net, inputs, *others = make()
     net.eval()
     facts = dict(facts)
-    program = export(net, inputs, facts.pop("dynamic", None), decompose=facts.pop("decompose", False))
+    program = export(net, inputs, facts.pop("dynamic", None), decompose=facts.pop("decompose", False),
+                     strict=facts.pop("strict", False))
+    state, kept = facts.pop("state", ()), {n: b.clone() for n, b in net.state_dict().items()}
     folder = root / name
     shutil.rmtree(folder, ignore_errors=True)
     targets = sorted({str(n.target) for n in program.graph.nodes if n.op == "call_function"})
     targets = [t for t in targets if not t.startswith("<")]
     for index, values in enumerate([inputs, *others]):
         want = evaluate(net, values)
+        after = [net.state_dict()[n].clone() for n in state]
+        net.load_state_dict(kept)
         again = evaluate(program.module(check_guards=False), values)
+        net.load_state_dict(kept)
         got = [common.numpy_helper.to_array(common.to_proto(t, "")) for t in again]
         if reason := common.compare([common.to_proto(t, "") for t in want], got):
             raise ValueError(f"{name}: the exported program disagrees: {reason}")
+        want += after
         if index == 0:
             common.write_case(folder, program, leaves(values), want, name=name, **facts,
                               targets=targets)
         else:
             common.write_data(folder, leaves(values), want, index)
     return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+
+
+# ------------------------------------------------------------------ quantised
+def steps():
+    """The operators that quantise, as torch itself brings them."""
+    import torch.ao.quantization.fx._decomposed  # noqa: F401
+    return torch.ops.quantized_decomposed
+
+
+@case
+def quantized_steps():
+    """Ranges of dtypes and narrower ones, values on the middle between two steps, values outside."""
+    q = steps()
+
+    def forward(self, x):
+        out = []
+        for dtype, low, high in ((torch.int8, -128, 127), (torch.int8, -127, 120), (torch.uint8, 0, 255),
+                                 (torch.uint8, 0, 15), (torch.int16, -32768, 32767)):
+            for y in (x, x.half(), x.bfloat16()):
+                out.append(q.quantize_per_tensor(y, 0.25, 3, low, high, dtype))
+            out.append(q.dequantize_per_tensor(out[-1], 0.25, 3, low, high, dtype))
+            out.append(q.quantize_per_channel(x, self.scales, self.points, 1, low, high, dtype))
+            out.append(q.dequantize_per_channel(out[-1], self.scales, self.points, 1, low, high, dtype))
+        bytes_ = q.quantize_per_tensor.tensor(x, self.scale, self.point, -128, 127, torch.int8)
+        out.append(q.dequantize_per_tensor.tensor(bytes_, self.scale, self.point, -128, 127, torch.int8))
+        out.append(q.quantize_per_tensor.tensor2(x, self.scale, self.point, self.low, self.high, torch.int8))
+        out.append(q.dequantize_per_tensor(self.sums, 0.25, 0, -2**31, 2**31 - 1, torch.int32))
+        out.append(q.dequantize_per_channel(bytes_, self.scales.bfloat16(), None, 1, -128, 127, torch.int8,
+                                            out_dtype=torch.bfloat16))
+        return out
+    x = torch.arange(-40, 40).reshape(10, 4, 2) / 8
+    x[0, 0] = torch.tensor([1e6, -1e6])
+    return module(forward, scales=torch.tensor([0.25, 0.5, 0.037, 2.0]), points=torch.tensor([0, 3, 7, 15]),
+                  scale=torch.tensor([0.05], dtype=torch.float64), point=torch.tensor([2]),
+                  low=torch.tensor(-8), high=torch.tensor(7), sums=ints(10, low=-70000, high=70000).int()), [x]
+
+
+@case(dynamic=[{0: DYN}, None])
+def quantized_at_run_time():
+    """Scales that the data gives: its extremes lie on the middle between two steps."""
+    q = steps()
+
+    def forward(self, x, w):
+        out = []
+        for choose, dtype, low, high in ((q.choose_qparams.tensor, torch.uint8, 0, 255),
+                                         (q.choose_qparams.tensor, torch.int8, -128, 127),
+                                         (q.choose_qparams_symmetric.tensor, torch.int8, -128, 127),
+                                         (q.choose_qparams_symmetric.tensor, torch.uint8, 0, 255)):
+            scale, point = choose(x, low, high, 1e-5, dtype)
+            y = q.quantize_per_tensor.tensor(x, scale, point, low, high, dtype)
+            out += [scale, point, y, q.dequantize_per_tensor.tensor(y, scale, point, low, high, dtype)]
+        for y in (x, x.half(), x.bfloat16()):
+            for choose in (q.choose_qparams_per_token, q.choose_qparams_per_token_asymmetric):
+                scale, point = choose(y, torch.int8)
+                out.append(q.quantize_per_token(y, scale, point, -128, 127, torch.int8))
+                out.append(q.dequantize_per_token(out[-1], scale, point, -128, 127, torch.int8, torch.float32))
+        scale = w.abs().amax(1) / 127.5
+        point = torch.zeros_like(scale, dtype=torch.int64)
+        out.append(q.quantize_per_channel(w, scale, point, 0, -128, 127, torch.int8))
+        out.append(q.quantize_per_channel(self.w, self.scale, self.point, 0, -128, 127, torch.int8))
+        return out
+    w = randn(6, 5)
+    return module(forward, w=w, scale=w.abs().amax(1) / 127.5, point=torch.zeros(6, dtype=torch.int64)), \
+        [randn(4, 3, 8), randn(6, 5)], [randn(2, 3, 8) * 5, randn(6, 5)]
+
+
+@case
+def quantized_groups():
+    """Weights of 4 bits with a scale for each 8 of a row; a tensor in their place."""
+    q = steps()
+
+    def forward(self, x, w):
+        out = []
+        for points in (self.points, None):
+            def back(w, scales, dtype):
+                return q.dequantize_per_channel_group(w, scales, points, -8, 7, torch.int8, 8, dtype)
+            out += [x @ back(self.w, self.scales, torch.float32).T, back(w, self.scales, torch.float32),
+                    back(self.w, self.scales.bfloat16(), torch.bfloat16)]
+        return [*out, q.quantize_per_channel_group(x, self.scales, self.points, -8, 7, torch.int8, 8)]
+    return module(forward, w=ints(6, 32, low=-8, high=8).to(torch.int8), scales=torch.rand(6, 4) / 4 + 0.02,
+                  points=ints(6, 4, low=-8, high=8).to(torch.int8)), \
+        [randn(6, 32), ints(6, 32, low=-8, high=8).to(torch.int8)]
+
+
+@case(dynamic=[{0: DYN}, None])
+def quantized_products():
+    """Sums of products of 8-bit integers, as large as they can be; weights of 8 bits."""
+    def forward(self, x, y):
+        return [torch._int_mm(x, self.w), torch.ops.aten._weight_int8pack_mm(y, self.w8, self.scales)]
+    x, w = ints(20, 32, low=-128, high=128), ints(32, 8, low=-128, high=128)
+    x[0], w[:, 0] = -128, -128
+    return module(forward, w=w.to(torch.int8), w8=ints(16, 32, low=-128, high=128).to(torch.int8),
+                  scales=torch.rand(16) / 100), [x.to(torch.int8), randn(5, 32)]
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn, self.head = nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.Linear(6, 5)
+        self.bn.running_mean.normal_()
+        self.bn.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        x = torch.relu(self.bn(self.conv(x)))
+        return self.head(torch.relu(x + 0.5).mean((2, 3)))
+
+
+def calibrated(net, inputs, qat=False):
+    """A model as torchao quantises it for XNNPACK, and before the weights are converted."""
+    from torchao.quantization.pt2e import quantize_pt2e as pt2e
+    from torchao.testing.pt2e import _xnnpack_quantizer as xnnpack
+    config = xnnpack.get_symmetric_quantization_config(is_per_channel=True, is_qat=qat)
+    prepare = pt2e.prepare_qat_pt2e if qat else pt2e.prepare_pt2e
+    net = torch.export.export(net.train(qat), inputs).module()
+    net = prepare(net, xnnpack.XNNPACKQuantizer().set_global(config))
+    for _ in range(3):
+        net(*(x + randn(x.shape) / 10 for x in inputs))
+    return net
+
+
+@case(atol=0.05)
+def quantized_pt2e():
+    from torchao.quantization.pt2e import quantize_pt2e as pt2e
+    inputs = [randn(2, 3, 8, 8)]
+    net = pt2e.convert_pt2e(calibrated(Small(), tuple(inputs)))
+    net.eval = lambda: net  # it refuses to
+    return net, inputs
+
+
+@case(atol=0.05)
+def quantized_in_training():
+    """Fake quantisation, its observers switched off."""
+    from torchao.quantization import pt2e
+    inputs = [randn(2, 3, 6, 6)]
+    layers = nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 5)
+    net = calibrated(nn.Sequential(*layers), tuple(inputs), qat=True)
+    for part in net.modules():
+        if hasattr(part, "disable_observer"):
+            part.disable_observer()
+    pt2e.move_exported_model_to_eval(net)
+    net.eval = lambda: net
+    return net, inputs
+
+
+@case
+def torchao_blocks():
+    """torchao's affine operators by blocks of all forms, of a weight and at run time."""
+    import torchao  # noqa: F401
+    ao = torch.ops.torchao
+
+    def forward(self, x, w):
+        out = []
+        f32, bf16 = torch.float32, torch.bfloat16
+        for rows, columns, dtype in ((6, 32, f32), (1, 32, bf16), (6, 1, f32), (1, 8, f32), (2, 8, bf16), (3, 1, f32)):
+            def back(q, scale, point, low, high):
+                return ao.dequantize_affine(q, [rows, columns], scale, point, torch.int8, low, high, output_dtype=dtype)
+            for mapping in ("SYMMETRIC", "ASYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR"):
+                scale, point = ao.choose_qparams_affine(x.to(dtype), mapping, [rows, columns], torch.int8, -128, 127,
+                                                        zero_point_dtype=torch.int8, keepdim=True)
+                q = ao.quantize_affine(x.to(dtype), [rows, columns], scale, point, torch.int8, -128, 127)
+                out += [scale, q, back(q, scale, point, -128, 127)]
+            shape = (6 // rows, 32 // columns)
+            scale = (self.scales[:shape[0], :shape[1]] / 4 + 0.02).to(dtype)
+            out += [back(self.w, scale, None, -8, 7), back(w, scale, None, -8, 7)]
+        return out
+    return module(forward, w=ints(6, 32, low=-8, high=8).to(torch.int8), scales=torch.rand(6, 32)), \
+        [randn(6, 32), ints(6, 32, low=-8, high=8).to(torch.int8)]
+
+
+def by_torchao(config, net):
+    from torchao.quantization import quantize_
+    from torchao.utils import unwrap_tensor_subclass
+    quantize_(net, config)
+    return unwrap_tensor_subclass(net)
+
+
+def two_layers():
+    return nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 10)).eval()
+
+
+@case(dynamic=[{0: DYN}])
+def torchao_int4():
+    """8-bit activations with a scale for each row, 4-bit weights with one for each 16."""
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(16))
+    return by_torchao(config, two_layers()), [randn(5, 3, 64)], [randn(2, 3, 64)]
+
+
+@case(dynamic=[{0: DYN}])
+def torchao_int8():
+    from torchao.quantization import Int8DynamicActivationInt8WeightConfig
+    return by_torchao(Int8DynamicActivationInt8WeightConfig(), two_layers()), [randn(5, 64)], [randn(3, 64)]
+
+
+@case
+def torchao_float8():
+    """Weights in 8-bit floats, and what is quantised to them."""
+    from torchao.quantization import Float8WeightOnlyConfig
+    ao = torch.ops.torchao
+    net = by_torchao(Float8WeightOnlyConfig(), two_layers())
+
+    def forward(self, x):
+        out = [self.net(x)]
+        for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+            for scale in (self.scales[:1, :1], self.scales[:, :1], self.scales[:, :8], self.scales[:3, :8]):
+                q = ao.quantize_affine_float8_non_decomposed(x * 50, scale, dtype)
+                out += [q.float(), ao.dequantize_affine_float8_non_decomposed(q, scale)]
+            out.append(ao.choose_scale_float8(x, [1, 8], dtype))
+        return out
+    return module(forward, net=net, scales=torch.rand(6, 8) + 0.02), [randn(6, 64)]
 
 
 # ------------------------------------------------------------------ wrong inputs
@@ -1250,6 +1828,111 @@ def write_bad(root):
         common.write_data(root / name, [x], evaluate(net, [x]))
 
 
+# ------------------------------------------------------------------ models for options of convert
+@torch.library.custom_op("mylib::pick", mutates_args=())
+def pick(x: torch.Tensor, ys: list[torch.Tensor], z: torch.Tensor | None, size: int, mode: str,
+         device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    return x + sum(ys), x * size
+
+
+@pick.register_fake
+def _(x, ys, z, size, mode, device):
+    return torch.empty_like(x), torch.empty_like(x)
+
+
+def picked(self, x, y):
+    a, b = torch.ops.mylib.pick(x, [y, x], None, x.shape[0], "near", torch.device("cpu"))
+    return a + b
+
+
+def masked(self, x):
+    return (x.masked_fill(x < 0, torch.finfo(x.dtype).min) + self.mask).softmax(-1)
+
+
+class Block(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.linear = nn.Linear(n, n)
+        self.norm = nn.LayerNorm(n)
+
+    def forward(self, x):
+        return x + self.norm(self.linear(x).relu())
+
+
+class Blocks(nn.Module):
+    """Three equal blocks, dynamic in the batch and the length."""
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(*(Block(8) for _ in range(3)))
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, tokens):
+        return self.head(self.layers(tokens).mean(1))
+
+
+def write_options(root):
+    """Models that tests/e2e/test_options.py converts, with what PyTorch computes."""
+    torch.manual_seed(0)
+    root.mkdir(parents=True, exist_ok=True)
+    two = {0: DYN, 1: DYN}
+    nets = {"blocks": (Blocks(), [randn(2, 5, 8)], [two]),
+            "large_constants": (module(masked, mask=torch.tensor([0, 0, -3e38, 0])), [randn(3, 4)], None),
+            "custom_arguments": (module(picked), [randn(3, 4), randn(3, 4)], [{0: DYN}, {0: DYN}])}
+    for name, (net, inputs, dynamic) in nets.items():
+        program = export(net.eval(), inputs, dynamic=dynamic, keep_trace=True)
+        (root / f"{name}.pt2").write_bytes(saved(program))
+        common.write_data(root / name, inputs, evaluate(net.eval(), inputs))
+
+
+class Cells:
+    """Holds state, and is no module: torch.export records what it holds again, as constants."""
+    def __init__(self):
+        self.rows, self.length = torch.zeros(4, 3), torch.tensor(0)
+
+
+class Recorder(nn.Module):
+    """Writes x into the next row; the state goes by two names, and once through a `to` that changes nothing."""
+    def __init__(self):
+        super().__init__()
+        self.cells = Cells()
+        self.register_buffer("rows", self.cells.rows, persistent=False)
+        self.register_buffer("length", self.cells.length, persistent=False)
+
+    def forward(self, x):
+        at = self.cells.length.to(device=x.device, dtype=torch.int64)
+        self.cells.rows.index_copy_(0, at.reshape(1), x)
+        self.cells.length.add_(1)
+        return self.rows.sum(0), at * 2 + self.length
+
+
+class Overlap(nn.Module):
+    """Two buffers that have a part of their memory in common."""
+    def __init__(self):
+        super().__init__()
+        whole = torch.arange(4.)
+        self.register_buffer("low", whole[:3])
+        self.register_buffer("high", whole[1:])
+
+    def forward(self, x):
+        self.low.add_(x)
+        return self.high * 2
+
+
+def write_state(root):
+    """Models that tests/e2e/test_state.py runs step after step; expected are the results, then the state."""
+    torch.manual_seed(0)
+    root.mkdir(parents=True, exist_ok=True)
+    program = torch.export.export(Recorder(), (randn(1, 3),), strict=False)
+    (root / "recorder.pt2").write_bytes(saved(program))
+    net = Recorder()
+    for name, buffer in net.named_buffers():
+        buffer.copy_(program.constants[name])  # tracing did a part of the first step
+    for index in range(3):
+        x = randn(1, 3)
+        common.write_data(root / "recorder", [x], [*net(x), net.rows, net.length], index)
+    (root / "overlap.pt2").write_bytes(saved(torch.export.export(Overlap(), (torch.ones(3),))))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--only", default="*")
@@ -1261,6 +1944,8 @@ def main():
         print(f"{name:28} {size:7} bytes", flush=True)
     if a.only == "*":
         write_bad(HERE / "bad")
+        write_options(HERE / "options")
+        write_state(HERE / "state")
         for stale in {f.name for f in (HERE / "cases").iterdir()} - set(CASES):
             shutil.rmtree(HERE / "cases" / stale)
     print(f"{total} bytes in all")

@@ -19,6 +19,8 @@ ALSO_AT_OTHERS = ("conv2d", "conv_transpose2d", "batch_norm", "layer_norm", "max
 LIMITS = {
     ("max_pool", 9): "dilations of MaxPool begin with opset 10",
     ("fourier_dynamic", 13): "DFT, for a signal of unknown length, begins with opset 17",
+    ("torchao_float8", 13): "8-bit floats begin with opset 19",
+    ("torchao_float8", 18): "8-bit floats begin with opset 19",
 }
 
 
@@ -35,6 +37,7 @@ def test_case(name, opset, t2o, out):
     folder = CASES / name
     facts = json.loads((folder / "case.json").read_text())
     choice = ["--opset", opset] if opset else []
+    choice += ["-r", CASES.parent / "rules" / facts["rules"]] if "rules" in facts else []
     done = t2o("convert", folder / "model.pt2", "-o", out, *choice)
     assert done.returncode == 0, done.stderr
     onnx.checker.check_model(str(out), full_check=True)

@@ -2,9 +2,12 @@
 import numpy as np
 import onnxruntime as ort
 import pytest
+
+import case
 from paths import CASES
 
 COUNTER = CASES.parent / "pt2" / "mutation_training_ir.pt2"
+STATE = CASES.parent / "state"
 
 
 def session(path):
@@ -44,3 +47,22 @@ def test_same_user_outputs(t2o, tmp_path, mode):
     x = {i.name: np.full(i.shape, 2, np.float32) for i in s.get_inputs()}
     got = s.run([o.name for o in s.get_outputs()[:2]], x)
     assert all(np.isfinite(g).all() for g in got)
+
+
+def test_state_of_two_names(t2o, out):
+    """It goes by the buffer's, and what is written under one name is read under the other."""
+    done = t2o("convert", STATE / "recorder.pt2", "-o", out)
+    assert done.returncode == 0, done.stderr
+    s = session(out)
+    assert [o.name for o in s.get_outputs()][2:] == ["rows.out", "length.out"]
+    state = {}
+    for step in range(3):
+        x, = case.read_data(STATE / "recorder", "input", step)
+        got = s.run(None, {"x": case.numpy_helper.to_array(x), **state})
+        assert not case.compare(case.read_data(STATE / "recorder", "output", step), got)
+        state = {"rows": got[2], "length": got[3]}
+
+
+def test_state_that_overlaps(t2o, out):
+    done = t2o("convert", STATE / "overlap.pt2", "-o", out)
+    assert done.returncode == 3 and "error[E0304]" in done.stderr and "'b_high'" in done.stderr

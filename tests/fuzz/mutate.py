@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Damages small archives in ways that a fixed seed decides and converts them: t2o must end with an
+"""Damages small archives and ONNX models in ways that a fixed seed decides and converts them: t2o must end with an
 exit code that says so, in bounded time, never by a signal.
 
     T2O=build/asan/t2o python3 tests/fuzz/mutate.py [-n RUNS] [-s SEED] [--keep FOLDER] [ARCHIVE ...]
 
 Bytes of the file itself are changed (the zip, which mostly its checksums catch), and records inside
-it with the checksum made to fit: those reach the readers of JSON, pickles and weights, and the rules.
+it with the checksum made to fit: those reach the readers of JSON, pickles and weights, and the rules. Of an ONNX model
+single fields are changed, at any depth, with the lengths around them made to fit.
 """
 import argparse
 import concurrent.futures
@@ -33,6 +34,7 @@ NUMBERS = [0, 1, -1, 2, 7, 64, 65, 255, 2**31 - 1, 2**31, 2**32, 2**63 - 1, -(2*
 
 def seeds():
     files = sorted(DATA.glob("pt2/*.pt2")) + sorted(DATA.glob("cases/*/model.pt2"))
+    files += sorted(DATA.glob("old/*/*/model.pt2")) + sorted(DATA.glob("onnx/*/model.onnx"))
     return [f for f in files if f.stat().st_size <= SMALL]
 
 
@@ -137,7 +139,7 @@ def records(rng, data):
     except Exception:
         return flip(rng, data)
     # the model's own text is where most of the reading happens
-    weights = [6 if "model" in name and name.endswith(".json") else 2 if name.endswith((".json", ".pkl", ".pt")) else 1
+    weights = [6 if re.search(r"(models/|program).*\.json$", name) else 2 if name.endswith((".json", ".pkl", ".pt")) else 1
                for name, _, _ in entries]
     for _ in range(rng.choice((1, 1, 1, 2))):
         i = rng.choices(range(len(entries)), weights)[0]
@@ -164,7 +166,108 @@ def records(rng, data):
     return out.getvalue()
 
 
+# ---- protobuf ----
+
+def varint(x):
+    out = bytearray()
+    while x > 127:
+        out.append(x & 127 | 128)
+        x >>= 7
+    return bytes(out) + bytes([x])
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+def fields(data):
+    """[(number, wire type, value)] of a message, nested ones as lists; None where it is none."""
+    out, at = [], 0
+    try:
+        while at < len(data):
+            key, at = read_varint(data, at)
+            number, kind = key >> 3, key & 7
+            if number == 0 or kind not in (0, 1, 2, 5):
+                return None
+            if kind == 0:
+                value, at = read_varint(data, at)
+            else:
+                size = {1: 8, 5: 4}.get(kind)
+                if size is None:
+                    size, at = read_varint(data, at)
+                value, at = data[at:at + size], at + size
+                if len(value) != size:
+                    return None
+                if kind == 2 and value:
+                    value = fields(value) or value
+            out.append((number, kind, value))
+    except IndexError:
+        return None
+    return out
+
+
+def packed(message):
+    out = b""
+    for number, kind, value in message:
+        body = varint(value % 2**64) if kind == 0 else packed(value) if isinstance(value, list) else value
+        out += varint(number << 3 | kind) + (varint(len(body)) if kind == 2 else b"") + body
+    return out
+
+
+def lists(message, out):
+    out.append(message)
+    for _, _, value in message:
+        if isinstance(value, list):
+            lists(value, out)
+    return out
+
+
+def damaged_field(rng, number, kind, value):
+    change = rng.random()
+    if change < 0.1:
+        return rng.randrange(1, 30), kind, value
+    if change < 0.2:
+        return number, 2, rng.randbytes(rng.randrange(12))
+    if kind == 0:
+        return number, kind, rng.choice([int(x) for x in NUMBERS] + [value + 1, value - 1])
+    if isinstance(value, list):
+        return number, kind, rng.choice((b"", packed(value) * 2, rng.sample(value, len(value))))
+    return number, kind, rng.choice((flip(rng, value) if value else b"", value[:-1], value + b"x", bytes(len(value))))
+
+
+def messages(rng, data):
+    """A model again, with some of its fields changed, dropped, doubled or moved."""
+    tree = fields(data)
+    if not tree:
+        return flip(rng, data)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at = rng.choice(lists(tree, []))
+        if not at:
+            continue
+        i, change = rng.randrange(len(at)), rng.random()
+        if change < 0.1:
+            del at[i]
+        elif change < 0.2:
+            number, kind, value = at[i]
+            at.insert(rng.randrange(len(at) + 1), (number, kind, packed(value) if isinstance(value, list) else value))
+        elif change < 0.3:
+            number, kind, value = rng.choice(rng.choice(lists(tree, [])) or [at[i]])
+            at.append((number, kind, packed(value) if isinstance(value, list) else value))  # a copy: it may be around us
+        else:
+            at[i] = damaged_field(rng, *at[i])
+    return packed(tree)
+
+
 def mutate(rng, data):
+    if not data.startswith(b"PK"):
+        return rng.choice(BYTES[:4])(rng, data) if rng.random() < 0.3 else messages(rng, data)
     return rng.choice(BYTES)(rng, data) if rng.random() < 0.3 else records(rng, data)
 
 
@@ -189,7 +292,7 @@ def run(binary, path):
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=0:max_allocation_size_mb=2048")
     env.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
     try:
-        return subprocess.run([binary, "convert", "--no-user-rules", "--stop-after", "check", path], env=env,
+        return subprocess.run([binary, "convert", "--no-user-rules", "--stop-after", "check", path, "-o", "none.onnx"], env=env,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return None
@@ -218,7 +321,7 @@ def verdict(done):
 def one(job):
     binary, seed, number, path, folder = job
     data = mutate(random.Random(f"{seed}/{number}"), path.read_bytes())
-    damaged = folder / f"{number}.pt2"
+    damaged = folder / f"{number}{path.suffix}"
     damaged.write_bytes(data)
     done = run(binary, damaged)
     wrong = verdict(done)
@@ -238,7 +341,7 @@ def report(number, path, wrong, done, folder):
     text = done.stderr.decode(errors="replace") if done else ""
     print(f"{number}: {path.relative_to(ROOT) if ROOT in path.parents else path}: {wrong}  {place_of(text)}")
     if folder:
-        print(f"    kept as {folder / (str(number) + '.pt2')}")
+        print(f"    kept as {folder / (str(number) + path.suffix)}")
 
 
 def main():

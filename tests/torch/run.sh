@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the model cases with PyTorch (installed into build/) and converts them at four opsets. One line at the end.
+# Makes the model cases with PyTorch (installed into build/) and converts them at four opsets; then decoders with a
+# key-value cache, token by token. One line at the end of each.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -21,4 +22,6 @@ if [ ! -e "$cases/ready" ]; then
   touch "$cases/ready"
 fi
 "$python" "$here/check_schemas.py"
-T2O=${T2O:-$root/build/t2o} "$python" "$here/run_models.py" "$cases/seeded" "$cases/trained"
+export T2O="${T2O:-$root/build/t2o}"
+"$python" "$here/run_models.py" "$cases/seeded" "$cases/trained"
+"$python" "$here/run_decoders.py"

@@ -453,6 +453,62 @@ static void malformed_text_is_refused(void **state)
     }
 }
 
+/* Sympy's printed form, and the constructor form of the same. */
+static const struct { const char *printed, *same; } infix_rows[] = {
+    { "s0", "Symbol('s0')" },
+    { "s0 + s1 - 6", "Add(Symbol('s0'), Symbol('s1'), Integer(-6))" },
+    { "4*s0*s1 + 8*s0", "Add(Mul(4, Symbol('s0'), Symbol('s1')), Mul(8, Symbol('s0')))" },
+    { "-s0", "Mul(-1, Symbol('s0'))" },
+    { "-s0**2", "Mul(-1, Pow(Symbol('s0'), 2))" },
+    { "2**3**2", "512" },
+    { "10 - 4 - 3", "3" },
+    { "(s0//2) + 1", "Add(FloorDiv(Symbol('s0'), 2), 1)" },
+    { "s0*(s1 + 2)", "Mul(Symbol('s0'), Add(Symbol('s1'), 2))" },
+    { "Mod(s0, 3)", "Mod(Symbol('s0'), 3)" },
+    { "Max(1, u6)", "Max(1, Symbol('u6'))" },
+    { "Eq(Mod(4*s0, s1), 0)", "Equality(Mod(Mul(4, Symbol('s0')), Symbol('s1')), 0)" },
+    { "(s0 > u0) & (u0 <= 5)", "And(StrictGreaterThan(Symbol('s0'), Symbol('u0')), LessThan(Symbol('u0'), 5))" },
+    { "Ne(s0, 1) | ~(s0 < 2)", "Or(Unequality(Symbol('s0'), 1), Not(StrictLessThan(Symbol('s0'), 2)))" },
+    { "Piecewise((1, s0 >= 2), (0, True))",
+      "Piecewise(ExprCondPair(1, GreaterThan(Symbol('s0'), 2)), ExprCondPair(0, true))" },
+    { "0.5*ToFloat(s0)", "Mul(Float('0.5', precision=53), ToFloat(Symbol('s0')))" },
+    { "s0/4", "IntTrueDiv(Symbol('s0'), 4)" },
+    { "-int_oo", "Mul(-1, int_oo)" },
+};
+
+static const struct { const char *source, *why; } infix_refused_rows[] = {
+    { "", "does not belong" },
+    { "s0 +", "does not belong" },
+    { "s0 s1", "after the end" },
+    { "(s0", "')' is missing" },
+    { "(s0, s1", "')' is missing" },
+    { "Max(s0", "')' is missing" },
+    { "Max(s0,)", "does not belong" },
+    { "s0)", "after the end" },
+    { "'s0'", "does not belong" },
+    { "s0 ** * 2", "does not belong" },
+    { "9223372036854775808", "64-bit" },
+    { "9223372036854775807 + 1", "out of range" },
+    { "s0 // 0", "out of range" },
+    { "\xff", "does not belong" },
+};
+
+static void printed_form_is_read(void **state)
+{
+    fixture *f = *state;
+    const char *why;
+    for (size_t i = 0; i < COUNT(infix_rows); i++) {
+        const t2o_expr *x = t2o_expr_parse_infix(f->s, f->e, infix_rows[i].printed, &why);
+        if (!x || x != parse(f, infix_rows[i].same))
+            fail_msg("'%s': %s", infix_rows[i].printed, x ? t2o_expr_text(f->e, x) : why);
+    }
+    for (size_t i = 0; i < COUNT(infix_refused_rows); i++) {
+        const t2o_expr *x = t2o_expr_parse_infix(f->s, f->e, infix_refused_rows[i].source, &why);
+        if (x || !why || !strstr(why, infix_refused_rows[i].why))
+            fail_msg("'%s': %s", infix_refused_rows[i].source, x ? t2o_expr_text(f->e, x) : why ? why : "(no reason)");
+    }
+}
+
 /* The same piece many times, with a middle and as many ends. */
 static const char *nest(t2o_arena *a, const char *open, const char *middle, const char *close, size_t n)
 {
@@ -464,6 +520,17 @@ static const char *nest(t2o_arena *a, const char *open, const char *middle, cons
     }
     memcpy(text + n * lo, middle, lm);
     return text;
+}
+
+static void deep_printed_forms_are_refused(void **state)
+{
+    fixture *f = *state;
+    static const char *const pieces[] = { "(", "-", "~", "f(", "2**", "f(1, " };
+    for (size_t i = 0; i < COUNT(pieces); i++) {
+        const char *why = NULL;
+        assert_null(t2o_expr_parse_infix(f->s, f->e, nest(f->s->arena, pieces[i], "s", "", 100000), &why));
+        assert_non_null(strstr(why, "too deep"));
+    }
 }
 
 static void deep_nesting_is_refused(void **state)
@@ -530,6 +597,8 @@ int main(void)
         FRESH(symbols_are_walked),
         FRESH(sympy_form_is_read),
         FRESH(malformed_text_is_refused),
+        FRESH(printed_form_is_read),
+        FRESH(deep_printed_forms_are_refused),
         FRESH(deep_nesting_is_refused),
         FRESH(wide_and_large_expressions_end),
         FRESH(text_of_deep_expressions_is_cut),

@@ -1,0 +1,1 @@
+Boutput_1J0ûõƒAÊ0«AO-™Aÿ±¯AQewA6Ô§A/V§A]aªAÅ€A@Æ¨A³`œAïfªA

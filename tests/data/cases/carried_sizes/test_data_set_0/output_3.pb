@@ -1,0 +1,1 @@
+Boutput_3J0HHB(ßoAPÝP¿?mSBb¤B^ØJAØ÷¿s¸\BBxã_A¨œ¿±ËSB

@@ -1,0 +1,1 @@
+Boutput_3J`nLλBόςBϊ}‡B0#C«LλBM0σB0j†BjjC1hμBσB„Ρ†BΦCΕμB& σBLj‡BwTCμBµΗσBVζ‡B¦C–ƒλB)ορB²ο…B²C

@@ -1,0 +1,1 @@
+Boutput_3JØgÍ¾8èe?zIg¿
