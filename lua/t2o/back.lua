@@ -2,9 +2,9 @@
 --
 --   onnx:rule("LeakyRelu(X) {alpha=0.01}", function(t, n) return t.aten.leaky_relu(n.X, n.alpha) end)
 --
--- The header names inputs and attributes with their defaults; n has both by name, n.outputs are the ONNX results (dtype,
--- shape, rank). Values are torch's; they know dtype and shape where the model's do, and those that a rule makes in between
--- know nothing of themselves. A rule returns one value a result, or nil for one that nobody reads.
+-- The header names inputs and attributes with their defaults; n has both by name, n.outputs are the ONNX results
+-- (dtype, shape, rank). Values are torch's; they know dtype and shape where the model's do, and those that a rule
+-- makes in between know nothing of themselves. A rule returns one value a result, or nil for one that nobody reads.
 
 local core = require("t2o.core")
 local schemas = require("t2o.schema")
@@ -25,7 +25,13 @@ function registry:rule(text, options, fn)
   if type(options) == "function" then options, fn = {}, options end
   local op, inputs, attrs = opset.parse(text)
   list[op] = list[op] or {}
-  table.insert(list[op], 1, { op = op, inputs = inputs, attrs = attrs, fn = fn, when = options.when, place = core.where() })
+  local rule = {
+    op = op, inputs = inputs, attrs = attrs, fn = fn, when = options.when, place = core.where(),
+    layer = rules.current_layer(),
+  }
+  local at = 1 -- built-in files are run when they are needed, after those of users
+  while list[op][at] and list[op][at].layer > rule.layer do at = at + 1 end
+  table.insert(list[op], at, rule)
 end
 
 --- Plain renames: Op -> torch op that takes the same tensors.
@@ -66,7 +72,8 @@ local function schema_of(op)
   return known[op]
 end
 
---- The schema of a torch operator for which there is no rule on the way to ONNX: "aten", "silu_(Tensor self) -> Tensor".
+--- The schema of a torch operator for which there is no rule on the way to ONNX: "aten", "silu_(Tensor self) ->
+--- Tensor".
 function t.declare(namespace, text)
   local schema = schemas.parse(text)
   known[namespace .. "::" .. schema.name] = schema
@@ -79,9 +86,9 @@ local function new_value(kind)
   return core.torch_value(kind or "none", "t_" .. counter, false)
 end
 
-local KINDS = { SymInt = "symint", int = "symint", float = "symfloat", bool = "symbool", Scalar = "symfloat", Any = "object" }
-
-local DTYPE_PARAMS = { ScalarType = true }
+local KINDS = {
+  SymInt = "symint", int = "symint", float = "symfloat", bool = "symbool", Scalar = "symfloat", Any = "object",
+}
 
 -- Results as the schema has them; `count` is the length of a list.
 local function results_of(schema, count)
@@ -189,11 +196,14 @@ end
 
 --- A tensor of numbers that the module keeps: a (nested) list.
 function t.constant(list, dtype)
-  return t.buffer(core.back_value(require("t2o.builder").const(list, dtype)))
+  return t.buffer(core.back_value(require("t2o.builder").g.const(list, dtype)))
 end
 
 --- A tensor of a number, of the dtype.
 function t.scalar(x, dtype) return t.aten.full({}, x, { dtype = dtype }) end
+
+--- Whether an ONNX result is there and read by anything.
+function t.wants(output) return output ~= nil and core.readers(output) > 0 end
 
 --- v in another dtype.
 function t.to(v, dtype)
@@ -309,7 +319,7 @@ local function view_of(rule, node)
     inputs[i] = torch
   end
   local n = bound(rule, inputs, shortest_floats(core.arguments(node)), node.outputs)
-  n.name = node.name
+  n.name, n.node = node.name, node
   return n
 end
 

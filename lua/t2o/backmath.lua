@@ -1,5 +1,5 @@
--- lua/t2o/backmath.lua: what rules/onnx share for numbers: dtypes that PyTorch stores but does not compute in, constants
--- as literals, unsigned 64-bit integers.
+-- lua/t2o/backmath.lua: what rules/onnx share for numbers: dtypes that PyTorch stores but does not compute in,
+-- constants as literals, unsigned 64-bit integers.
 
 local core = require("t2o.core")
 local t = require("t2o.back").t
@@ -30,7 +30,7 @@ function M.operand(v)
   return x
 end
 
---- Makes `narrow` undo what `wide` did: the result in the dtype of the ONNX output, where that is another one.
+--- Undoes what `wide` did: a result in the dtype that the ONNX output has.
 function M.narrow(v, dtype)
   if M.computing(dtype) == dtype then return v end
   return t.aten["to.dtype"](v, dtype)

@@ -64,6 +64,14 @@ end
 --- Whether PyTorch keeps 32 bits between the operators that a torch operator becomes.
 function M.accumulates(op) return is_listed(accumulating, op) or is_listed(once, op) end
 
+local again = {} -- op -> whether it may have to run again
+
+--- Whether M.run does more for an operator than to call its rule.
+function M.may_run_again(op)
+  if again[op] == nil then again[op] = is_listed(once, op) or false end
+  return again[op]
+end
+
 local function is_half(x) return core.is_value(x) and not x.is_complex and IS_HALF[x.dtype] end
 
 local function widen(x)

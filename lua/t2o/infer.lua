@@ -62,10 +62,10 @@ local function apply_content(rule, n, output)
 end
 
 -- What a rule gives; of a file nothing is certain, and what its rule cannot work out is not known.
-local function ask(rule, n)
-  if not M.exact then return table.pack(rule(n)) end
-  local out = table.pack(pcall(rule, n))
-  return out[1] and table.move(out, 2, out.n, 1, {}) or {}
+local function ask(rule, ...)
+  if not M.exact then return rule(...) end
+  local out = table.pack(pcall(rule, ...))
+  if out[1] then return table.unpack(out, 2, out.n) end
 end
 
 local function set_shapes(rule, n, outputs, set)
@@ -81,16 +81,16 @@ function M.apply(op, inputs, attrs, outputs, set)
   local n = { op = op, inputs = inputs, attrs = attrs, outputs = outputs.n or #outputs }
   load(op)
   local rule = shapes[op]
-  if rule then ask(function() set_shapes(rule, n, outputs, set or core.set_shape) end) end
+  if rule then ask(set_shapes, rule, n, outputs, set or core.set_shape) end
   local content = contents[op]
-  if content and outputs[1] then ask(function() apply_content(content, n, outputs[1]) end) end
+  if content and outputs[1] then ask(apply_content, content, n, outputs[1]) end
 end
 
 --- Sets dtypes and types of outputs that are not known.
 function M.types(n, outputs)
   load(n.op)
   local rule = types[n.op]
-  local out = rule and ask(rule, n) or {}
+  local out = rule and table.pack(ask(rule, n)) or {}
   for i = 1, outputs.n do
     local v = outputs[i]
     if v and out[i] and core.field(v, "kind") == "tensor" then

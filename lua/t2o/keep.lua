@@ -1,8 +1,8 @@
 -- lua/t2o/keep.lua: a torch op without a rule as an ONNX node of its own domain (--unknown keep).
 --
--- mylib::foo(Tensor x, Tensor[] ys, float beta, str mode) becomes the node foo of the domain mylib: tensors are inputs in
--- the order of the call, a list of them one after another; everything else is an attribute by the schema's name. Sizes
--- that only the run knows are inputs too. Where a list or a None makes the positions ambiguous, the attribute
+-- mylib::foo(Tensor x, Tensor[] ys, float beta, str mode) becomes the node foo of the domain mylib: tensors are inputs
+-- in the order of the call, a list of them one after another; everything else is an attribute by the schema's name.
+-- Sizes that only the run knows are inputs too. Where a list or a None makes the positions ambiguous, the attribute
 -- "input_names" says which argument each input is ("x", "ys.0", "ys.1").
 
 local core = require("t2o.core")

@@ -21,6 +21,19 @@ local function argument(node, name)
   end
 end
 
+local named = {} -- modules whose names were made here
+
+--- A name for a module that the model does not have, from this one on.
+function M.new_scope(path)
+  local base, count = path, 1
+  while named[path] or core.is_scope(path) do
+    count = count + 1
+    path = base .. "_" .. count
+  end
+  named[path] = true
+  return path
+end
+
 -- The part of `count` elements from number `first` on.
 function M.cut(pieces, first, count)
   local out, at = {}, 0
@@ -119,6 +132,90 @@ function M.of(v)
   local node, index = core.producer(v)
   local how = node and follow[node.op]
   return how and how(node, index)
+end
+
+-- ---- shapes and back ----
+
+-- The order of dims that a call turns its input into; nil where it is no such call.
+local function turned(node)
+  if node.op ~= "aten::permute" and node.op ~= "aten::transpose.int" and node.op ~= "aten::t" then return nil end
+  local rank = core.field(node.inputs[1], "known_rank") and node.inputs[1].rank
+  if node.op == "aten::permute" then
+    local dims = {}
+    for i, item in ipairs(argument(node, "dims").value) do dims[i] = item.value end
+    return dims
+  end
+  if not rank then return nil end
+  local a, b = integer(argument(node, "dim0"), 0), integer(argument(node, "dim1"), 1)
+  local dims = {}
+  for i = 1, rank do dims[i] = i - 1 end
+  a, b = a % rank + 1, b % rank + 1
+  if rank > 1 then dims[a], dims[b] = dims[b], dims[a] end
+  return dims
+end
+
+--- The value of which v is a turned one that `perm` turns back; nil where there is none.
+function M.unturned(v, perm)
+  local node = core.producer(v)
+  local dims = node and turned(node)
+  if not dims or #dims ~= #perm then return nil end
+  for i, d in ipairs(perm) do
+    if dims[d + 1] ~= i - 1 then return nil end
+  end
+  return node.inputs[1]
+end
+
+-- Whether a call turns dims of one element only, so that the elements stay in order.
+local function keeps_order(node)
+  local dims, last = turned(node), -1
+  if not dims or not core.field(node.inputs[1], "known_rank") then return false end
+  local shape = node.inputs[1].shape
+  for _, d in ipairs(dims) do
+    if shape[d + 1] ~= 1 then
+      if d < last then return false end
+      last = d
+    end
+  end
+  return true
+end
+
+local function has_shape(v, shape)
+  if not core.field(v, "known_rank") or v.rank ~= #shape then return false end
+  for i, d in ipairs(v.shape) do
+    if core.compare(d, shape[i]) ~= 0 then return false end
+  end
+  return true
+end
+
+--- The value before v that has the same elements in the wanted shape; nil where there is none.
+function M.before(v, shape)
+  local found
+  for _ = 1, 8 do
+    if has_shape(v, shape) then found = v end
+    local node = core.producer(v)
+    if not node or not (follow[node.op] == same or keeps_order(node)) then break end
+    v = node.inputs[1]
+  end
+  return found
+end
+
+-- ---- cut and joined ----
+
+--- What is cut into just these slices along a dimension, in order; nil where they are anything else.
+function M.uncut(values, dim)
+  local source, at = nil, 0
+  for i = 1, values.n or #values do
+    local node = core.producer(values[i])
+    if not node or node.op ~= "aten::slice.Tensor" then return nil end
+    source = source or node.inputs[1]
+    local along, start = integer(argument(node, "dim"), 0), integer(argument(node, "start"), 0)
+    local step = integer(argument(node, "step"), 1)
+    if node.inputs[1] ~= source or along ~= dim or start ~= at or step ~= 1 then return nil end
+    at = integer(argument(node, "end"), math.maxinteger)
+    if not at or at < 0 then return nil end
+  end
+  local size = source and core.field(source, "known_rank") and source.shape[dim + 1]
+  return size and (at == size or at == math.maxinteger) and source or nil
 end
 
 return M

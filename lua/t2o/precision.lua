@@ -1,9 +1,9 @@
 -- lua/t2o/precision.lua: computes in 16 bits what the graph has in float32 (--float16, --bfloat16).
 --
--- Each node is built again with its float32 inputs cast down and its results cast back up; since a cast up and down again
--- changes nothing, the next node takes the 16-bit value itself, and casts stay only where a region ends. Weights become
--- constants of the new dtype. What rules/target/precision.lua lists stays in float32, and so does what only follows from
--- such results (the epsilon and the root of a norm), up to the next product with a matrix.
+-- Each node is built again with its float32 inputs cast down and its results cast back up; since a cast up and down
+-- again changes nothing, the next node takes the 16-bit value itself, and casts stay only where a region ends. Weights
+-- become constants of the new dtype. What rules/target/precision.lua lists stays in float32, and so does what only
+-- follows from such results (the epsilon and the root of a norm), up to the next product with a matrix.
 
 local core = require("t2o.core")
 local builder = require("t2o.builder")

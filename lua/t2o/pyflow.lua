@@ -378,15 +378,32 @@ local function used_in(body, v)
   return false
 end
 
--- for i in range(count), for as long as `test` holds
-local function rounds(fn, a, body, test, ctx, finish)
+-- Whether what says that the loop goes on stays what it is, and is read for nothing else.
+local function is_steady(fn, body)
+  if fn.model.resolve(results(body)[1]) ~= body.goes_on then return false end
+  for _, item in ipairs(body.items) do
+    for i = 1, item.node.inputs.n do
+      if fn.model.resolve(item.node.inputs[i]) == body.goes_on then return false end
+    end
+  end
+  for i = 2, #body.outputs do
+    if fn.model.resolve(body.outputs[i].tensor) == body.goes_on then return false end
+  end
+  return true
+end
+
+-- for i in range(count), for as long as `test` holds; `once`: where it holds before the first round
+local function rounds(fn, a, body, test, once, ctx, finish)
   local number = body.inputs[1]
   local reads = used_in(body, number)
-  local s = { cost = 0, kind = "for", blocks = {}, more = {}, declares = reads and declare(fn, { number }, { "i" }) or {} }
+  local s = { cost = 0, kind = "for", blocks = {}, more = {} }
+  s.declares = reads and declare(fn, { number }, { "i" }) or {}
   local count = a._items.count
   local over
   if count and count.kind ~= "none" then
-    over = text.atom("range(", { sub = size_of(count, ctx) }, ")")
+    local size = { sub = size_of(count, ctx), prec = text.OR }
+    over = once and text.atom("range(", size, " if ", { sub = once, prec = text.OR }, " else 0)")
+      or text.atom("range(", size, ")")
   elseif reads then
     over = text.atom("itertools.count()")
   end
@@ -417,6 +434,10 @@ forward.flow["helper::loop"] = function(fn, n, ctx)
   local body = M.body(fn.model, a._items.body_graph)
   local start = a._items.cond
   local test = start and start.kind ~= "none" and body.goes_on or nil
+  local once
+  if test and a._items.count.kind ~= "none" and start.kind == "value" and is_steady(fn, body) then
+    test, once = nil, ctx.value(start.value)
+  end
   if #init > 0 then
     local first = assign(fn, carried, init, ctx)
     first.pinned, first.declares = true, declare(fn, carried)
@@ -426,7 +447,7 @@ forward.flow["helper::loop"] = function(fn, n, ctx)
       e = start.kind == "value" and ctx.value(start.value) or text.atom("True") }
   end
   local lists = stacks(fn, stacked)
-  rounds(fn, a, body, test, ctx, function(made)
+  rounds(fn, a, body, test, once, ctx, function(made)
     add_rows(fn, lists, made, 1 + #init, ctx)
     local targets, values = {}, {}
     for i, v in ipairs { table.unpack(made, 2, #init + 1) } do

@@ -20,6 +20,9 @@ function M.start_layer(name)
   layer = #layers
 end
 
+--- The layer to which belongs what is registered now.
+function M.current_layer() return layer or 1 end
+
 --- Goes to a layer for a while; returns the one before.
 function M.set_layer(number)
   local before = layer
@@ -111,15 +114,16 @@ end
 
 local KINDS = { copy = 0, same = 2 }
 
---- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy; 4: none, but arguments are written.
+--- 0: no view; 1: a view; 2: its input itself; 3: a view or a copy; 4: none, but arguments are written. A second
+--- result tells whether that holds for every call of the op.
 function M.view_kind(op, node)
   load_views(op)
   local v = views[op]
-  if not v then return M.written(op) and 4 or 0 end
+  if not v then return M.written(op) and 4 or 0, true end
   if (v.when and not v.when(core.arguments(node))) then return 0 end
   if v.kind == 3 and v.rebuild and node.contiguous[1] then return 1 end
   local certain = v.decide and v.decide(core.arguments(node), node)
-  return certain and KINDS[certain] or v.kind
+  return certain and KINDS[certain] or v.kind, not (v.when or v.decide or v.kind == 3)
 end
 
 --- What an op of kind 4 gives and writes; nil where its schema says it.

@@ -8,10 +8,11 @@
 --       { "relu", { self = "c64[2]" }, "c64[2]", fails = "Relu takes" },
 --     }
 --
--- A tensor is written "dtype[dims]"; letters in dims are symbols. A number that the run computes is "symint", "symfloat"
--- or "symbool"; `sizes` lists tensors that are there only to tell what the letters are. A third field that is a list
--- gives several results, a list in it a list of tensors, "-" in it a result that nobody reads. `want` is one text, or a
--- list of them for several results; a large result is told by its number of `nodes`; `fails` is a part of the error.
+-- A tensor is written "dtype[dims]"; letters in dims are symbols. A number that the run computes is "symint",
+-- "symfloat" or "symbool"; `sizes` lists tensors that are there only to tell what the letters are. A third field that
+-- is a list gives several results, a list in it a list of tensors, "-" in it a result that nobody reads. `want` is one
+-- text, or a list of them for several results; a large result is told by its number of `nodes`; `fails` is a part of
+-- the error.
 
 local core = require("t2o.core")
 local rules = require("t2o.rules")

@@ -41,7 +41,7 @@ local run
 local kinds = {}
 
 function kinds.rule(c, a, node)
-  if c.layer > 1 then return c.fn(g, a, node) end
+  if c.layer > 1 or not half.may_run_again(c.op) then return c.fn(g, a, node) end
   local results = half.run(c.op, function(args) return table.pack(c.fn(g, args, node)) end, a)
   return table.unpack(results, 1, results.n)
 end
@@ -150,14 +150,15 @@ end
 --- Translates a torch node. Returns the list of results and the rule's place, or nil, nil and the reasons.
 function M.translate(node)
   builder.set_current(node)
-  if core.is_complex_call(node) then rules.load_complex(node.op) end
-  local list = rules.candidates(node.op) or {}
+  local op, complex = node.op, core.is_complex_call(node)
+  if complex then rules.load_complex(op) end
+  local list = rules.candidates(op) or {}
   local reasons = {}
   local ok, results, place
   if core.is_batched(node) then
     ok, results, place = xpcall(batch.run, core.on_error, list, node, reasons)
   else
-    ok, results, place = xpcall(run, core.on_error, list, 1, node, nil, reasons)
+    ok, results, place = xpcall(run, core.on_error, list, 1, node, nil, reasons, complex)
   end
   if ok then return results, place, nil end
   if not core.is_decline(results) then error(results, 0) end

@@ -91,8 +91,8 @@ local function says_out(overload, first)
   return overload:lower():find("_out", 1, true) or overload:find("_" .. first .. "_", 1, true)
 end
 
---- For a call whose last arguments, one a result, are written: the operator that gives these results, and whether it has
---- an argument `dtype` that the call does not give. Nil for other calls. Of two overloads that fit, which take a
+--- For a call whose last arguments, one a result, are written: the operator that gives these results, and whether it
+--- has an argument `dtype` that the call does not give. Nil for other calls. Of two overloads that fit, which take a
 --- number as it is and as a tensor, either gives the same.
 function M.without_out(node)
   local names, outs = core.argument_names(node), #node.outputs

@@ -29,7 +29,8 @@ function M.split(total, mode)
   return large, small
 end
 
---- { rank, kernel, stride, dilation, before, after, reach }: lists by spatial dimension; reach is a dilated kernel's size.
+--- { rank, kernel, stride, dilation, before, after, reach }: lists by spatial dimension; reach is the size of a dilated
+--- kernel.
 --- Padding holds numbers, or sizes where auto_pad asks for those of the input.
 function M.of(n, x, kernel)
   local rank = #kernel

@@ -21,7 +21,9 @@ local function product(a, b)
   return out
 end
 
-infer.registry:rule({ "MatMul", "MatMulInteger" }, function(n)
+infer.registry:rule({
+  "MatMul", "MatMulInteger", "com.microsoft::DynamicQuantizeMatMul", "com.microsoft::MatMulIntegerToFloat",
+}, function(n)
   return product(infer.shape(n, 1), infer.shape(n, 2))
 end)
 
@@ -40,6 +42,19 @@ end)
 
 infer.registry:rule("QLinearMatMul", function(n)
   return product(infer.shape(n, 1), infer.shape(n, 4))
+end)
+
+infer.registry:rule("com.microsoft::QGemm", function(n)
+  local a, b = infer.shape(n, 1), infer.shape(n, 4)
+  if not (a and b) then return nil end
+  a, b = turned(a, infer.attr(n, "transA", 0)), turned(b, infer.attr(n, "transB", 0))
+  return { a[1], b[2] }
+end)
+
+infer.registry:rule("com.microsoft::MatMulNBits", function(n)
+  local a = infer.shape(n, 1)
+  if a then a[#a] = n.attrs.N end
+  return a
 end)
 
 infer.registry:rule("Det", function(n)

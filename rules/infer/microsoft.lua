@@ -46,3 +46,35 @@ infer.registry:rule({
   "com.microsoft::QuantizeLinear", "com.microsoft::QuickGelu", "com.microsoft::RotaryEmbedding",
   "com.microsoft::SkipLayerNormalization", "com.microsoft::SkipSimplifiedLayerNormalization",
 }, function(n) return infer.shape(n, 1) end)
+
+infer.registry:rule({ "com.microsoft::QLinearAdd", "com.microsoft::QLinearMul" }, function(n)
+  local a, b = infer.shape(n, 1), infer.shape(n, 4)
+  return a and b and infer.broadcast(a, b)
+end)
+
+infer.registry:rule("com.microsoft::QLinearGlobalAveragePool", function(n)
+  local x = infer.shape(n, 1)
+  local first = infer.attr(n, "channels_last", 0) ~= 0 and 2 or 3
+  for i = first, x and #x - (3 - first) or 0 do x[i] = 1 end
+  return x
+end)
+
+infer.registry:rule("com.microsoft::QLinearConcat", function(n)
+  local out = infer.shape(n, 3)
+  if not out then return nil end
+  local axis = infer.axis(n.attrs.axis, #out)
+  for i = 6, n.inputs.n, 3 do
+    local x = infer.shape(n, i)
+    if not x or #x ~= #out then return nil end
+    out[axis] = out[axis] + x[axis]
+  end
+  return out
+end)
+
+-- Integers where there is a scale for them, else floats.
+infer.registry:type("com.microsoft::QGemm", function(n)
+  return n.inputs[8] and (dtype(n, 9) or dtype(n, 1)) or "float32"
+end)
+
+infer.registry:type("com.microsoft::QLinearWhere", function(n) return dtype(n, 2) end)
+infer.registry:type("com.microsoft::QLinearReduceMean", function(n) return dtype(n, 1) end)

@@ -2,7 +2,7 @@
 
 local core = require("t2o.core")
 local onnx = require("t2o.back").registry
-local math_of = require("t2o.backmath")
+local backmath = require("t2o.backmath")
 
 onnx:map {
   ["Sigmoid(X)"] = "aten::sigmoid", ["Tanh(input)"] = "aten::tanh",
@@ -49,20 +49,21 @@ end)
 
 onnx:rule("Shrink(X) {bias=0.0, lambd=0.5}", function(t, n)
   local dtype = n.X.dtype
-  if not math_of.is_int(dtype) then
+  if dtype == "uint64" then t.decline("unsigned integers of 64 bits") end
+  if not backmath.is_int(dtype) then
     if n.bias == 0 then return t.aten.hardshrink(n.X, n.lambd) end
     if n.bias == n.lambd then return t.aten.softshrink(n.X, n.lambd) end
   end
-  local x = math_of.wide(n.X)
+  local x = backmath.wide(n.X)
   local up, down = t.aten["add.Tensor"](x, n.bias), t.aten["sub.Tensor"](x, n.bias)
   local right = t.aten["where.ScalarOther"](t.aten["gt.Scalar"](x, n.lambd), down, 0)
   local out = t.aten["where.self"](t.aten["lt.Scalar"](x, -n.lambd), up, right)
-  return math_of.is_int(dtype) and t.aten["to.dtype"](out, dtype) or out
+  return backmath.is_int(dtype) and t.aten["to.dtype"](out, dtype) or out
 end)
 
 -- The slope as PyTorch takes it: one number, or one for each channel; nil for other forms.
 local function slopes(t, x, slope)
-  if not math_of.is_float(x.dtype) or not math_of.has_rank(slope) or not math_of.has_rank(x) then return nil end
+  if not backmath.is_float(x.dtype) or not backmath.has_rank(slope) or not backmath.has_rank(x) then return nil end
   local shape, count = slope.shape, nil
   for i = 1, #shape do
     if shape[i] ~= 1 then
@@ -81,9 +82,10 @@ end
 onnx:rule("PRelu(X, slope)", function(t, n)
   local weight = slopes(t, n.X, n.slope)
   if weight then return t.aten.prelu(n.X, weight) end
-  local x, slope = math_of.wide(n.X), math_of.wide(n.slope)
+  if backmath.is_unsigned(n.X.dtype) then return n.X end
+  local x, slope = backmath.wide(n.X), backmath.wide(n.slope)
   local out = t.aten["where.self"](t.aten["lt.Scalar"](x, 0), t.aten["mul.Tensor"](x, slope), x)
-  return math_of.narrow(out, n.X.dtype)
+  return backmath.narrow(out, n.X.dtype)
 end)
 
 -- ---- along an axis ----

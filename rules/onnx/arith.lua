@@ -1,17 +1,23 @@
 -- rules/onnx/arith.lua: arithmetic.
 
 local core = require("t2o.core")
+local linear = require("t2o.backlinear")
 local onnx = require("t2o.back").registry
-local math_of = require("t2o.backmath")
-local is_int, is_unsigned, narrow, pair, wide = math_of.is_int, math_of.is_unsigned, math_of.narrow, math_of.pair,
-  math_of.wide
+local backmath = require("t2o.backmath")
+local is_int, is_unsigned, narrow, pair, wide = backmath.is_int, backmath.is_unsigned, backmath.narrow, backmath.pair,
+  backmath.wide
 
-for op, name in pairs { ["Add(A, B)"] = "add.Tensor", ["Mul(A, B)"] = "mul.Tensor" } do
-  onnx:rule(op, function(t, n)
-    local x, y = pair(n.A, n.B)
-    return narrow(t.aten[name](x, y), n.A.dtype)
-  end)
-end
+onnx:rule("Add(A, B)", function(t, n)
+  local layer = linear.sum(t, n)
+  if layer then return layer end
+  local x, y = pair(n.A, n.B)
+  return narrow(t.aten["add.Tensor"](x, y), n.A.dtype)
+end)
+
+onnx:rule("Mul(A, B)", function(t, n)
+  local x, y = pair(n.A, n.B)
+  return narrow(t.aten["mul.Tensor"](x, y), n.A.dtype)
+end)
 
 onnx:rule("Sub(A, B)", function(t, n)
   local x, y, swapped = pair(n.A, n.B)
@@ -21,8 +27,8 @@ end)
 
 onnx:rule("Div(A, B)", function(t, n)
   local dtype = n.A.dtype
-  if dtype == "uint64" then return t.to(math_of.divide_unsigned(wide(n.A), wide(n.B)), dtype) end
-  local y = math_of.operand(n.B)
+  if dtype == "uint64" then return t.to(backmath.divide_unsigned(wide(n.A), wide(n.B)), dtype) end
+  local y = backmath.operand(n.B)
   if is_int(dtype) then
     return narrow(t.aten["div.Tensor_mode"](wide(n.A), y, { rounding_mode = "trunc" }), dtype)
   end
@@ -34,18 +40,18 @@ onnx:rule("Mod(A, B) {fmod=0}", function(t, n)
   local dtype = n.A.dtype
   if dtype == "uint64" then
     local x, y = wide(n.A), wide(n.B)
-    local whole = t.aten["mul.Tensor"](math_of.divide_unsigned(x, y), y)
+    local whole = t.aten["mul.Tensor"](backmath.divide_unsigned(x, y), y)
     return t.to(t.aten["sub.Tensor"](x, whole), dtype)
   end
   local op = n.fmod ~= 0 and "fmod" or "remainder"
-  local y = math_of.operand(n.B)
+  local y = backmath.operand(n.B)
   return narrow(t.aten[op .. (core.is_value(y) and ".Tensor" or ".Scalar")](wide(n.A), y), dtype)
 end)
 
 -- The result has the dtype of the base. What PyTorch promotes by itself to more is cut back.
 onnx:rule("Pow(X, Y)", function(t, n)
   local base, exponent = n.X.dtype, n.Y.dtype
-  local y = math_of.operand(n.Y)
+  local y = backmath.operand(n.Y)
   local number = not core.is_value(y)
   local direct = base == exponent or not is_int(base) and is_int(exponent)
   if number and is_int(base) and y == math.floor(y) and y >= 0 and y < 64 then y, direct = math.tointeger(y), true end
@@ -102,7 +108,7 @@ local function extreme(header, name, clamp)
     end
     for i = 1, n.inputs.n do
       local v = wide(n.inputs[i])
-      out = out and math_of.extreme(name, out, v, dtype) or v
+      out = out and backmath.extreme(name, out, v, dtype) or v
     end
     return narrow(out, dtype)
   end)
@@ -112,7 +118,7 @@ extreme("Min(data_0)", "minimum", "clamp_max")
 
 -- A bound as a number, or as a tensor without dimensions.
 local function bound(t, v)
-  local x = math_of.operand(v)
+  local x = backmath.operand(v)
   if not core.is_value(x) then return x, true end
   return core.field(v, "known_rank") and v.rank == 0 and x or t.aten.reshape(x, {}), false
 end
@@ -123,8 +129,8 @@ onnx:rule("Clip(input, min?, max?)", function(t, n)
   if not n.min and not n.max then return n.input end
   local x = wide(n.input)
   if dtype == "uint64" then
-    if n.min then x = math_of.extreme("maximum", x, wide(n.min), dtype) end
-    if n.max then x = math_of.extreme("minimum", x, wide(n.max), dtype) end
+    if n.min then x = backmath.extreme("maximum", x, wide(n.min), dtype) end
+    if n.max then x = backmath.extreme("minimum", x, wide(n.max), dtype) end
     return t.to(x, dtype)
   end
   local low, low_is_number = bound(t, n.min)
@@ -133,7 +139,7 @@ onnx:rule("Clip(input, min?, max?)", function(t, n)
   if low_is_number and high_is_number then
     return narrow(t.aten.clamp(x, low, high), dtype)
   end
-  if low and low_is_number then low = t.scalar(low, math_of.computing(dtype)) end
-  if high and high_is_number then high = t.scalar(high, math_of.computing(dtype)) end
+  if low and low_is_number then low = t.scalar(low, backmath.computing(dtype)) end
+  if high and high_is_number then high = t.scalar(high, backmath.computing(dtype)) end
   return narrow(t.aten["clamp.Tensor"](x, low, high), dtype)
 end)

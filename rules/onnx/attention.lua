@@ -63,9 +63,10 @@ end
 
 -- ---- Attention ----
 
-local function is_plain(n)
-  return n.softcap == 0 and not n.outputs[4]
-    and (not n.softmax_precision or PRECISION[n.softmax_precision] == "float32" or PRECISION[n.softmax_precision] == n.Q.dtype)
+local function is_plain(t, n)
+  local precision = PRECISION[n.softmax_precision]
+  return n.softcap == 0 and not t.wants(n.outputs[4])
+    and (not precision or precision == "float32" or precision == n.Q.dtype)
 end
 
 local ATTENTION = "Attention(Q, K, V, attn_mask?, past_key?, past_value?, nonpad_kv_seqlen?) {is_causal=0, "
@@ -119,7 +120,7 @@ onnx:rule(ATTENTION, function(t, n)
   local plain_causal = n.is_causal == 1 and not n.attn_mask and not n.past_key and not n.nonpad_kv_seqlen
     and n.left_window_size < 0 and n.right_window_size < 0
   local mask = full_mask(t, n.attn_mask, keys)
-  if is_plain(n) then
+  if is_plain(t, n) then
     local named = { scale = n.scale, is_causal = plain_causal or nil, enable_gqa = grouped or nil }
     local seen = not plain_causal and visible(t, n, queries, keys, past) or nil
     if seen and mask and n.attn_mask.dtype == "bool" then
@@ -199,7 +200,7 @@ onnx:rule("CausalConvWithState(input, weight, bias?, past_state?) {activation='n
   end
   local y = t.aten.conv1d(x, n.weight, n.bias, { 1 }, { 0 }, { 1 }, n.weight:size(0))
   if n.activation ~= "none" then y = t.aten.silu(y) end
-  if not n.outputs[2] then return y end
+  if not t.wants(n.outputs[2]) then return y end
   -- a copy: what is kept must not hold the whole input
   return y, t.aten.clone(slice(t, x, 2, n.input:size(2), math.maxinteger))
 end)

@@ -2,7 +2,7 @@
 
 local core = require("t2o.core")
 local onnx = require("t2o.back").registry
-local util = require("t2o.util")
+local backmath = require("t2o.backmath")
 
 local function rank_of(v) return core.field(v, "known_rank") and v.rank or nil end
 
@@ -29,11 +29,10 @@ onnx:rule("Shape(data) {start=0, end}", function(t, n)
   if rank then start, stop = clamped(start, rank), clamped(stop or rank, rank) end
   if not t.python then return stacked_sizes(t, n.data, start, stop) end
   if rank and start >= stop then return t.aten.zeros({ 0 }, { dtype = "int64" }) end
-  if start ~= 0 and (not stop or stop == rank) then return t.helper.shape_from(n.data, start) end
   if start == 0 and stop == rank then
     return rank and t.helper.shape(n.data) or t.helper.shape_of_any(n.data)
   end
-  return t.helper.shape_between(n.data, start, stop)
+  return t.helper.shape_slice(n.data, start, stop ~= rank and stop or nil, rank ~= nil)
 end)
 
 onnx:rule("Size(data)", function(t, n)
@@ -85,10 +84,6 @@ local NARROW = {
   int4 = { "int8", 4, true }, uint4 = { "uint8", 4, false }, int2 = { "int8", 2, true }, uint2 = { "uint8", 2, false },
 }
 
-local LARGEST = {
-  float8_e4m3fn = 448.0, float8_e4m3fnuz = 240.0, float8_e5m2 = 57344.0, float8_e5m2fnuz = 57344.0,
-}
-
 local function is_float(dtype) return dtype:find("float") ~= nil end
 
 -- The lower bits, with their sign.
@@ -107,13 +102,7 @@ end
 
 local function to_float8(t, x, dtype, saturate)
   if not x.dtype:find("^float[36]") then x = t.aten["to.dtype"](x, "float32") end
-  local largest = LARGEST[dtype]
-  if saturate then
-    x = t.aten.clamp(x, -largest, largest)
-  elseif dtype == "float8_e4m3fn" then -- where PyTorch saturates: what would round to more than the largest
-    x = t.aten["masked_fill.Scalar"](x, t.aten["gt.Scalar"](t.aten.abs(x), largest + 16), 0 / 0)
-  end
-  return t.aten["to.dtype"](x, dtype)
+  return backmath.to_float8(x, dtype, saturate)
 end
 
 local function cast(t, n, dtype)
@@ -125,7 +114,7 @@ local function cast(t, n, dtype)
     return t.helper[name](x, { dtype = dtype })
   end
   if NARROW[dtype] then return to_narrow(t, x, dtype) end
-  if LARGEST[dtype] then return to_float8(t, x, dtype, n.saturate ~= 0) end
+  if backmath.LARGEST[dtype] then return to_float8(t, x, dtype, n.saturate ~= 0) end
   if dtype == "float4_e2m1" or dtype == "float4_e2m1fn" then return t.helper.to_float4(x) end
   if dtype == "float8_e8m0fnu" or dtype == "float8_e8m0" then
     return t.helper.to_float8_e8m0(x, n.round_mode, n.saturate ~= 0)
@@ -146,6 +135,6 @@ end)
 
 onnx:rule("BitCast(input) {to}", function(t, n)
   local dtype = n.outputs[1].dtype
-  if NARROW[dtype] or NARROW[n.input.dtype] then t.decline("bits of less than a byte") end
+  if NARROW[dtype] or NARROW[core.field(n.node.inputs[1], "dtype")] then t.decline("bits of less than a byte") end
   return t.aten["view.dtype"](n.input, dtype)
 end)

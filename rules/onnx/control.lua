@@ -99,7 +99,7 @@ onnx:rule("Loop(M?, cond?) {body}", { when = function() return core.writes_pytho
     dims[i - #carried] = shape and util.all_static { table.unpack(shape, 2) } and { table.unpack(shape, 2) } or false
   end
   local some = math.type(count) and count > 0 and not checks
-  local node = core.torch_call("helper::loop", {
+  core.torch_call("helper::loop", {
     { "count", count }, { "cond", checks and (n.cond or true) or nil }, { "body_graph", body },
     { "carried", carried }, { "additional", captures }, { "runs", some or false },
     { "dtypes", dtypes }, { "shapes", dims },
@@ -197,29 +197,28 @@ end)
 
 local function attr_of(list, i, default) return list and list[i] or default end
 
-onnx:rule("Scan() {body, num_scan_inputs, scan_input_axes, scan_input_directions, scan_output_axes, scan_output_directions}",
-  function(t, n)
-    local a = n.attrs
-    local body, captures = core.back_body(n.body)
-    local states = n.inputs.n - n.num_scan_inputs
-    local init, xs = {}, {}
-    for i = 1, states do init[i] = n.inputs[i] end
-    for i = 1, n.num_scan_inputs do
-      local x, axis = n.inputs[states + i], attr_of(a.scan_input_axes, i, 0)
-      if axis ~= 0 then x = t.aten["movedim.int"](x, axis, 0) end
-      if attr_of(a.scan_input_directions, i, 0) ~= 0 then x = t.aten.flip(x, { 0 }) end
-      xs[i] = x
-    end
-    local outs = new_values(t, n.outputs)
-    core.torch_call("higher_order::scan", {
-      { "combine_graph", body }, { "init", init }, { "xs", xs }, { "additional", captures },
-    }, outs)
-    for i = states + 1, #outs do
-      local k, y = i - states, outs[i]
-      if attr_of(a.scan_output_directions, k, 0) ~= 0 then y = t.aten.flip(y, { 0 }) end
-      local axis = attr_of(a.scan_output_axes, k, 0)
-      if axis ~= 0 then y = t.aten["movedim.int"](y, 0, axis) end
-      outs[i] = y
-    end
-    return table.unpack(outs)
-  end)
+onnx:rule("Scan() {body, num_scan_inputs}", function(t, n)
+  local a = n.attrs
+  local body, captures = core.back_body(n.body)
+  local states = n.inputs.n - n.num_scan_inputs
+  local init, xs = {}, {}
+  for i = 1, states do init[i] = n.inputs[i] end
+  for i = 1, n.num_scan_inputs do
+    local x, axis = n.inputs[states + i], attr_of(a.scan_input_axes, i, 0)
+    if axis ~= 0 then x = t.aten["movedim.int"](x, axis, 0) end
+    if attr_of(a.scan_input_directions, i, 0) ~= 0 then x = t.aten.flip(x, { 0 }) end
+    xs[i] = x
+  end
+  local outs = new_values(t, n.outputs)
+  core.torch_call("higher_order::scan", {
+    { "combine_graph", body }, { "init", init }, { "xs", xs }, { "additional", captures },
+  }, outs)
+  for i = states + 1, #outs do
+    local k, y = i - states, outs[i]
+    if attr_of(a.scan_output_directions, k, 0) ~= 0 then y = t.aten.flip(y, { 0 }) end
+    local axis = attr_of(a.scan_output_axes, k, 0)
+    if axis ~= 0 then y = t.aten["movedim.int"](y, 0, axis) end
+    outs[i] = y
+  end
+  return table.unpack(outs)
+end)

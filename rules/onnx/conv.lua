@@ -4,7 +4,7 @@ local core = require("t2o.core")
 local windows = require("t2o.windows")
 local onnx = require("t2o.back").registry
 
-local fill, all = windows.fill, windows.all
+local fill = windows.fill
 
 local function rank_of(t, n)
   if core.field(n.W, "known_rank") then return n.W.rank - 2 end

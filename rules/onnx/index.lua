@@ -13,7 +13,9 @@ local function op_of(v)
   return node and node.op or ""
 end
 
-local COUNTS_UP = { topk = true, argmax = true, argmin = true, argsort = true, arange = true, nonzero = true, sort = true }
+local COUNTS_UP = {
+  topk = true, argmax = true, argmin = true, argsort = true, arange = true, nonzero = true, sort = true,
+}
 
 -- Whether indices are certainly not negative.
 local function not_negative(t, v)

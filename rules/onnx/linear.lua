@@ -1,6 +1,7 @@
 -- rules/onnx/linear.lua: products of matrices.
 
 local core = require("t2o.core")
+local linear = require("t2o.backlinear")
 local types = require("t2o.types")
 local onnx = require("t2o.back").registry
 
@@ -16,7 +17,9 @@ local function widened(t, dtype, fn, ...)
   return t.aten["to.dtype"](fn(table.unpack(args, 1, args.n)), dtype)
 end
 
-onnx:rule("MatMul(A, B)", function(t, n) return widened(t, n.outputs[1].dtype, t.aten.matmul, n.A, n.B) end)
+onnx:rule("MatMul(A, B)", function(t, n)
+  return linear.product(t, n) or widened(t, n.outputs[1].dtype, t.aten.matmul, n.A, n.B)
+end)
 
 -- A bias of one number a column, as layers have it.
 local function is_bias(c, columns)
@@ -28,6 +31,13 @@ local function gemm(t, n, a, b, c)
   local columns = core.field(n.B, "known_rank") and n.B:size(n.transB ~= 0 and 0 or 1)
   if n.alpha == 1 and n.beta == 1 and n.transB ~= 0 and columns and is_bias(c, columns) then
     return t.aten.linear(a, b, c)
+  end
+  local source = n.node and n.node.inputs[2]
+  local layered = c and linear.is_weight(b, 2) and linear.is_weight(c, 1) and is_bias(c, columns)
+  if n.alpha == 1 and n.beta == 1 and n.transB == 0 and layered
+     and source and core.readers(source) == 1 then
+    local weight, bias = linear.weights(n, b, source, c, n.node.inputs[3])
+    if weight then return t.aten.linear(a, weight, bias) end
   end
   if n.transB ~= 0 then b = t.aten.t(b) end
   local whole = not types.is_float(n.outputs[1].dtype)

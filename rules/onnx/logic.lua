@@ -2,17 +2,17 @@
 
 local core = require("t2o.core")
 local onnx = require("t2o.back").registry
-local math_of = require("t2o.backmath")
+local backmath = require("t2o.backmath")
 
 for header, name in pairs {
   ["Less(A, B)"] = "lt", ["LessOrEqual(A, B)"] = "le", ["Greater(A, B)"] = "gt", ["GreaterOrEqual(A, B)"] = "ge",
 } do
-  onnx:rule(header, function(_, n) return math_of.compare(name, n.A, n.B) end)
+  onnx:rule(header, function(_, n) return backmath.compare(name, n.A, n.B) end)
 end
 
 onnx:rule("Equal(A, B)", function(t, n)
   if n.A.dtype == "string" then return t.helper.equal_strings(n.A, n.B) end
-  local x, y = math_of.pair(n.A, n.B)
+  local x, y = backmath.pair(n.A, n.B)
   return t.aten[core.is_value(y) and "eq.Tensor" or "eq.Scalar"](x, y)
 end)
 
@@ -25,17 +25,17 @@ for header, name in pairs {
   ["BitwiseAnd(A, B)"] = "and", ["BitwiseOr(A, B)"] = "or", ["BitwiseXor(A, B)"] = "xor",
 } do
   onnx:rule(header, function(t, n)
-    local x, y = math_of.pair(n.A, n.B)
-    return math_of.narrow(t.aten["bitwise_" .. name .. (core.is_value(y) and ".Tensor" or ".Scalar")](x, y), n.A.dtype)
+    local x, y = backmath.pair(n.A, n.B)
+    return backmath.narrow(t.aten["bitwise_" .. name .. (core.is_value(y) and ".Tensor" or ".Scalar")](x, y), n.A.dtype)
   end)
 end
 
 onnx:rule("BitwiseNot(X)", function(t, n)
-  return math_of.narrow(t.aten.bitwise_not(math_of.wide(n.X)), n.X.dtype)
+  return backmath.narrow(t.aten.bitwise_not(backmath.wide(n.X)), n.X.dtype)
 end)
 
 onnx:rule("BitShift(X, Y) {direction}", function(t, n)
-  local x, y = math_of.wide(n.X), math_of.wide(n.Y)
+  local x, y = backmath.wide(n.X), backmath.wide(n.Y)
   local left = n.direction == "LEFT"
   local out = t.aten[left and "bitwise_left_shift.Tensor" or "bitwise_right_shift.Tensor"](x, y)
   if not left and n.X.dtype == "uint64" then
@@ -43,13 +43,13 @@ onnx:rule("BitShift(X, Y) {direction}", function(t, n)
     local kept = t.aten["bitwise_left_shift.Tensor"](t.aten.full_like(x, -1), t.aten["rsub.Scalar"](y, 64))
     out = t.aten["bitwise_and.Tensor"](out, t.aten.bitwise_not(kept))
   end
-  return math_of.narrow(out, n.X.dtype)
+  return backmath.narrow(out, n.X.dtype)
 end)
 
 onnx:map { ["IsNaN(X)"] = "aten::isnan" }
 
 onnx:rule("IsInf(X) {detect_negative=1, detect_positive=1}", function(t, n)
-  local x = math_of.wide(n.X)
+  local x = backmath.wide(n.X)
   if n.detect_negative ~= 0 and n.detect_positive ~= 0 then return t.aten.isinf(x) end
   if n.detect_negative ~= 0 then return t.aten.isneginf(x) end
   if n.detect_positive ~= 0 then return t.aten.isposinf(x) end

@@ -10,7 +10,7 @@ end)
 
 onnx:rule("SoftmaxCrossEntropyLoss(scores, labels, weights?) {reduction='mean'}", function(t, n)
   local labels, reduction = t.to(n.labels, "int64"), REDUCTIONS[n.reduction]
-  if not n.outputs[2] then
+  if not t.wants(n.outputs[2]) then
     return t.aten.cross_entropy_loss(n.scores, labels, n.weights, reduction, n.ignore_index)
   end
   local logs = t.aten["log_softmax.int"](n.scores, 1)

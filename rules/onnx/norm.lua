@@ -28,7 +28,7 @@ onnx:rule("BatchNormalization(X, scale, B, input_mean, input_var) {epsilon=1e-05
                                n.epsilon, true)
     end
     local y = t.aten.batch_norm(n.X, n.scale, n.B, nil, nil, true, momentum, n.epsilon, true)
-    if not n.outputs[2] and not n.outputs[3] then return y end
+    if not t.wants(n.outputs[2]) and not t.wants(n.outputs[3]) then return y end
     local dims = { 0, table.unpack(dims_from(2, n.X.rank)) }
     local mean = t.aten["mean.dim"](n.X, dims)
     local var = t.aten["var.correction"](n.X, dims, { correction = 0 })
@@ -78,7 +78,7 @@ onnx:rule("LayerNormalization(X, Scale, B?) {axis=-1, epsilon=1e-05, stash_type=
     y = t.aten["mul.Tensor"](t.aten.layer_norm(n.X, shape, nil, nil, n.epsilon), n.Scale)
     if n.B then y = t.aten["add.Tensor"](y, n.B) end
   end
-  if not n.outputs[2] and not n.outputs[3] then return y end
+  if not t.wants(n.outputs[2]) and not t.wants(n.outputs[3]) then return y end
   local wide = n.stash_type == 1 and types.is_float(n.X.dtype) and t.to(n.X, "float32") or n.X
   local dims = last_dims(#shape)
   local mean = t.aten["mean.dim"](wide, dims, true)
@@ -128,15 +128,15 @@ onnx:rule("Dropout(data, ratio?, training_mode?)", function(t, n)
   if n.ratio then ratio = t.number(n.ratio) or t.aten.item(n.ratio) end
   if n.training_mode then training = t.number(n.training_mode) end
   if training == nil then
-    if n.outputs[2] then
+    if t.wants(n.outputs[2]) then
       return t.helper.dropout_with_mask(n.data, n.ratio or t.scalar(0.5, "float32"), n.training_mode)
     end
     return t.helper.dropout_if(n.data, ratio, n.training_mode)
   end
   if training == true or training == 1 then
-    if n.outputs[2] then return t.aten.native_dropout(n.data, ratio, true) end
+    if t.wants(n.outputs[2]) then return t.aten.native_dropout(n.data, ratio, true) end
     return t.aten.dropout(n.data, ratio, true)
   end
   local y = t.aten.dropout(n.data, ratio, false)
-  return y, n.outputs[2] and t.aten.ones_like(n.data, { dtype = "bool" })
+  return y, t.wants(n.outputs[2]) and t.aten.ones_like(n.data, { dtype = "bool" }) or nil
 end)

@@ -97,13 +97,13 @@ onnx:rule("MaxPool(X) {auto_pad='NOTSET', ceil_mode=0, storage_order=0}", functi
   end
   local narrow = types.is_int(dtype) and w.rank ~= 2
   if narrow or not op then
-    if n.outputs[2] then t.decline("indices of a pool over " .. w.rank .. " dimensions of " .. dtype) end
+    if t.wants(n.outputs[2]) then t.decline("indices of a pool over " .. w.rank .. " dimensions of " .. dtype) end
     if not padded then x = windows.pad(t, x, w.before, ends(n, w), least(dtype)) end
     local dims
     x, dims = windows.unfold(t, x, w)
     return t.aten.amax(x, dims)
   end
-  if not n.outputs[2] then return t.aten[op](x, w.kernel, w.stride, before, w.dilation, ceil) end
+  if not t.wants(n.outputs[2]) then return t.aten[op](x, w.kernel, w.stride, before, w.dilation, ceil) end
   local y, indices = t.aten[op .. "_with_indices"](x, w.kernel, w.stride, before, w.dilation, ceil)
   return y, whole_indices(t, n, w, indices, padded)
 end)

@@ -2,7 +2,7 @@
 
 local core = require("t2o.core")
 local onnx = require("t2o.back").registry
-local math_of = require("t2o.backmath")
+local backmath = require("t2o.backmath")
 
 local function is_number(v) return not core.is_value(v) end
 
@@ -10,7 +10,7 @@ local function is_number(v) return not core.is_value(v) end
 
 -- Each number of a scale as often as its block is long.
 local function blocks(t, v, x, axis, size)
-  axis = math_of.axis(axis, x)
+  axis = backmath.axis(axis, x)
   local out = t.aten["repeat_interleave.self_int"](v, size, axis)
   local there, needed = v:size(axis) * size, x:size(axis)
   return core.compare(there, needed) == 0 and out or t.aten["slice.Tensor"](out, axis, 0, needed)
@@ -22,12 +22,12 @@ local function spread(t, v, x, axis, block)
   local number = t.literal(v)
   if number then return number end
   t.buffer(v)
-  if not math_of.has_rank(v) or v.rank == 0 then return v end
+  if not backmath.has_rank(v) or v.rank == 0 then return v end
   if block and block > 0 then return blocks(t, v, x, axis, block) end
-  if v.rank > 1 or not math_of.has_rank(x) then return v end
+  if v.rank > 1 or not backmath.has_rank(x) then return v end
   if x.rank == 0 then return t.aten.reshape(v, {}) end
   if v:size(0) == 1 then return v end
-  return math_of.along(v, axis, x.rank)
+  return backmath.along(v, axis, x.rank)
 end
 
 -- A scale, which was spread, in a dtype.
@@ -41,9 +41,9 @@ local function working(dtype) return dtype == "float64" and dtype or "float32" e
 
 -- (x - zero_point) as floats or integers of a dtype.
 local function centred(t, x, zero, dtype)
-  local out = t.to(x, dtype)
+  local out = t.to(t.buffer(x), dtype)
   if zero == nil or zero == 0 then return out end
-  if not is_number(zero) and math_of.is_int(dtype) then zero = t.to(zero, dtype) end
+  if not is_number(zero) and backmath.is_int(dtype) then zero = t.to(zero, dtype) end
   return t.aten["sub.Tensor"](out, zero)
 end
 
@@ -54,10 +54,10 @@ end
 
 -- A float (scaled already) as an integer of the dtype.
 local function rounded(t, x, zero, dtype)
-  local low, high = table.unpack(math_of.RANGE[dtype])
+  local low, high = table.unpack(backmath.RANGE[dtype])
   x = t.aten.round(x)
   if zero ~= nil and zero ~= 0 then x = t.aten["add.Tensor"](x, zero) end
-  return t.aten["to.dtype"](t.aten.clamp(x, low, high), math_of.CARRIER[dtype] or dtype)
+  return t.aten["to.dtype"](t.aten.clamp(x, low, high), backmath.CARRIER[dtype] or dtype)
 end
 
 local function quantize(t, x, scale, zero, dtype)
@@ -79,7 +79,7 @@ end
 
 -- ---- the two operators ----
 
-local function takes_zero(dtype) return not math_of.is_float(dtype) end
+local function takes_zero(dtype) return not backmath.is_float(dtype) end
 
 local function dequantize_linear(t, n)
   local dtype = n.outputs[1].dtype
@@ -97,8 +97,8 @@ local function quantize_linear(t, n)
   local zero = spread(t, n.y_zero_point, n.x, n.axis, n.block_size)
   local x = t.to(n.x, precision)
   if scale ~= 1 then x = t.aten["div.Tensor"](x, scale) end
-  if math_of.LARGEST[dtype] then return math_of.to_float8(x, dtype, n.saturate ~= 0) end
-  if math_of.is_float(dtype) then return t.helper.to_float4(x) end
+  if backmath.LARGEST[dtype] then return backmath.to_float8(x, dtype, n.saturate ~= 0) end
+  if backmath.is_float(dtype) then return t.helper.to_float4(x) end
   if precision ~= "float32" and precision ~= "float64" then -- 16 bits hold neither the limits nor the sum
     return rounded(t, t.aten["to.dtype"](x, "float32"), zero, dtype)
   end
@@ -132,8 +132,8 @@ local function rows(t, v)
   if not v then return nil end
   local number = t.literal(v)
   if number then return number end
-  if math_of.is_float(v.dtype) then t.buffer(v) end
-  if math_of.has_rank(v) and v.rank == 1 and v:size(0) ~= 1 then return t.aten.unsqueeze(v, -1) end
+  if backmath.is_float(v.dtype) then t.buffer(v) end
+  if backmath.has_rank(v) and v.rank == 1 and v:size(0) ~= 1 then return t.aten.unsqueeze(v, -1) end
   return v
 end
 
@@ -194,9 +194,9 @@ end)
 
 onnx:rule("com.microsoft::QGemm(A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?)"
   .. " {alpha=1.0, transA=0, transB=0}", function(t, n)
-  local a, b = centred(t, n.A, rows(t, n.a_zero_point), "int32"), nil
-  if n.transA ~= 0 then a = t.aten.t(centred(t, n.A, columns(t, n.a_zero_point), "int32")) end
-  b = centred(t, n.B, (n.transB ~= 0 and rows or columns)(t, n.b_zero_point), "int32")
+  local a = centred(t, n.A, columns(t, n.a_zero_point), "int32")
+  local b = centred(t, n.B, (n.transB ~= 0 and rows or columns)(t, n.b_zero_point), "int32")
+  if n.transA ~= 0 then a = t.aten.t(a) end
   if n.transB ~= 0 then b = t.aten.t(b) end
   local sums = t.aten.matmul(a, b)
   if n.C then sums = t.aten["add.Tensor"](sums, n.C) end
@@ -211,8 +211,8 @@ end)
 
 local function convolution(t, n, x, x_zero, w, w_zero)
   local by_output = w_zero
-  if not is_number(w_zero) and w_zero and math_of.has_rank(w_zero) and w_zero.rank == 1 then
-    by_output = math_of.along(w_zero, 0, w.rank)
+  if not is_number(w_zero) and w_zero and backmath.has_rank(w_zero) and w_zero.rank == 1 then
+    by_output = backmath.along(w_zero, 0, w.rank)
   end
   local whole = { centred(t, x, x_zero, "float64"), centred(t, w, by_output, "float64") }
   core.copy_shape(whole[1], x)
@@ -221,7 +221,7 @@ local function convolution(t, n, x, x_zero, w, w_zero)
 end
 
 onnx:rule("ConvInteger(x, w, x_zero_point?, w_zero_point?)", function(t, n)
-  local y = convolution(t, n, n.x, math_of.operand(n.x_zero_point), n.w, math_of.operand(n.w_zero_point))
+  local y = convolution(t, n, n.x, backmath.operand(n.x_zero_point), n.w, backmath.operand(n.w_zero_point))
   return t.aten["to.dtype"](y, "int32")
 end)
 
@@ -231,12 +231,12 @@ local function channels(t, v, n)
   if number or not v then return number end
   t.buffer(v)
   if v.rank == 0 or v:size(0) == 1 then return v end
-  return math_of.along(v, 1, n.w.rank)
+  return backmath.along(v, 1, n.w.rank)
 end
 
 onnx:rule("QLinearConv(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B?)", function(t, n)
-  local sums = convolution(t, n, n.x, math_of.operand(n.x_zero_point), n.w, math_of.operand(n.w_zero_point))
-  if n.B then sums = t.aten["add.Tensor"](sums, math_of.along(n.B, 1, n.w.rank)) end
+  local sums = convolution(t, n, n.x, backmath.operand(n.x_zero_point), n.w, backmath.operand(n.w_zero_point))
+  if n.B then sums = t.aten["add.Tensor"](sums, backmath.along(n.B, 1, n.w.rank)) end
   local scale = factor(t, channels(t, n.x_scale, n), channels(t, n.w_scale, n), channels(t, n.y_scale, n))
   return rounded(t, scaled(t, t.aten["to.dtype"](sums, "float32"), scale), channels(t, n.y_zero_point, n),
                  n.outputs[1].dtype)
@@ -244,11 +244,10 @@ end)
 
 -- ---- ONNX Runtime's operators on quantised tensors ----
 
-for header, name in pairs {
-  ["com.microsoft::QLinearAdd(A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point)"] = "add.Tensor",
-  ["com.microsoft::QLinearMul(A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point)"] = "mul.Tensor",
-} do
-  onnx:rule(header, function(t, n)
+local PAIR = "(A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point)"
+
+for op, name in pairs { ["com.microsoft::QLinearAdd"] = "add.Tensor", ["com.microsoft::QLinearMul"] = "mul.Tensor" } do
+  onnx:rule(op .. PAIR, function(t, n)
     local a, b = read(t, n.A, n.A_scale, n.A_zero_point), read(t, n.B, n.B_scale, n.B_zero_point)
     return write(t, t.aten[name](a, b), n.C_scale, n.C_zero_point, n)
   end)
@@ -267,7 +266,7 @@ of_one("com.microsoft::QLinearSigmoid(X, X_scale, X_zero_point, Y_scale, Y_zero_
 of_one("com.microsoft::QLinearLeakyRelu(X, X_scale, X_zero_point, Y_scale, Y_zero_point) {alpha=0.01}",
        function(t, x, n) return t.aten.leaky_relu(x, n.alpha) end)
 of_one("com.microsoft::QLinearSoftmax(X, X_scale, X_zero_point, Y_scale, Y_zero_point) {axis=-1}", function(t, x, n)
-  if (n.attrs.opset or 13) < 13 and math_of.axis(n.axis, n.X) ~= n.X.rank - 1 then
+  if (n.attrs.opset or 13) < 13 and backmath.axis(n.axis, n.X) ~= n.X.rank - 1 then
     t.decline("a softmax over several axes")
   end
   return t.aten["softmax.int"](x, n.axis)
@@ -297,7 +296,7 @@ end)
 
 of_one("com.microsoft::QLinearReduceMean(X, X_scale, X_zero_point, Y_scale, Y_zero_point) {keepdims=1}",
        function(t, x, n)
-  return t.aten["mean.dim"](x, n.attrs.axes or math_of.all_dims(n.X.rank), n.keepdims ~= 0)
+  return t.aten["mean.dim"](x, n.attrs.axes or backmath.all_dims(n.X.rank), n.keepdims ~= 0)
 end)
 
 onnx:rule("com.microsoft::QLinearWhere(c, X, x_scale, x_zero_point, Y, y_scale, y_zero_point, z_scale, z_zero_point)",
@@ -310,4 +309,46 @@ onnx:rule("com.microsoft::QLinearConcat(Y_scale, Y_zero_point) {axis}", function
   local parts = {}
   for i = 3, n.inputs.n, 3 do parts[#parts + 1] = read(t, n.inputs[i], n.inputs[i + 1], n.inputs[i + 2]) end
   return write(t, t.aten.cat(parts, n.axis), n.Y_scale, n.Y_zero_point, n)
+end)
+
+-- ---- weights of a few bits, packed into bytes along the reduced dimension ----
+
+-- The numbers in each byte of the last dimension, those in the low bits first.
+local function unpacked(t, v, bits)
+  if bits == 8 then return v end
+  local parts = {}
+  for i = 0, 8 // bits - 1 do
+    local shifted = i == 0 and v or t.aten["__rshift__.Scalar"](v, i * bits)
+    parts[i + 1] = t.aten["bitwise_and.Scalar"](shifted, (1 << bits) - 1)
+  end
+  return t.aten["flatten.using_ints"](t.aten.stack(parts, -1), -2)
+end
+
+local function block_zeros(t, n, count, dtype)
+  local zeros = n.zero_points
+  if not zeros then return 1 << (n.bits - 1) end
+  t.buffer(zeros)
+  if zeros.dtype ~= "uint8" then return t.aten.reshape(zeros, { n.N, count, 1 }) end
+  local whole = unpacked(t, t.aten.reshape(zeros, { n.N, -1 }), n.bits)
+  if count * n.bits % 8 ~= 0 then whole = t.aten["slice.Tensor"](whole, 1, 0, count) end
+  return t.aten["to.dtype"](t.aten.unsqueeze(whole, -1), dtype)
+end
+
+onnx:rule("com.microsoft::MatMulNBits(A, B, scales, zero_points?, g_idx?, bias?) {bits=4}", function(t, n)
+  if n.g_idx then t.decline("groups by an index") end
+  local dtype, count = n.A.dtype, (n.K + n.block_size - 1) // n.block_size
+  t.buffer(n.B)
+  t.buffer(n.scales)
+  local w
+  if t.python and n.scales.dtype == dtype then
+    if n.zero_points then t.buffer(n.zero_points) end
+    w = t.helper.unpack_weight(n.B, n.scales, n.bits, n.zero_points)
+  else
+    w = t.aten["to.dtype"](unpacked(t, t.aten.reshape(n.B, { n.N, count, -1 }), n.bits), dtype)
+    w = t.aten["sub.Tensor"](w, block_zeros(t, n, count, dtype))
+    w = t.aten["mul.Tensor"](w, t.to(t.aten.reshape(n.scales, { n.N, count, 1 }), dtype))
+    w = t.aten["flatten.using_ints"](w, 1)
+  end
+  if count * n.block_size ~= n.K then w = t.aten["slice.Tensor"](w, 1, 0, n.K) end
+  return t.aten.linear(n.A, w, n.bias)
 end)

@@ -1,26 +1,26 @@
 -- rules/onnx/reduce.lua: reductions over axes.
 
 local onnx = require("t2o.back").registry
-local math_of = require("t2o.backmath")
-local is_int, is_unsigned = math_of.is_int, math_of.is_unsigned
+local backmath = require("t2o.backmath")
+local is_int, is_unsigned = backmath.is_int, backmath.is_unsigned
 
 -- The dims that a reduction goes over: a list, or nil for all of them; {} for none.
 local function dims_of(t, n)
   local dims = n.axes and t.sizes(n.axes) or {}
   local count = dims.n or #dims
   if count > 0 then
-    for i = 1, count do dims[i] = math_of.axis(dims[i], n.data) end
+    for i = 1, count do dims[i] = backmath.axis(dims[i], n.data) end
     return dims
   end
   if n.noop_with_empty_axes ~= 0 then return {} end
-  return math_of.has_rank(n.data) and math_of.all_dims(n.data.rank) or nil
+  return backmath.has_rank(n.data) and backmath.all_dims(n.data.rank) or nil
 end
 
 local function is_none(dims) return dims ~= nil and (dims.n or #dims) == 0 end
 
 -- Sum and the like of all dims to a number without dims: the short form.
 local function is_all(n, dims)
-  return n.keepdims == 0 and (dims == nil or math_of.has_rank(n.data) and (dims.n or #dims) == n.data.rank)
+  return n.keepdims == 0 and (dims == nil or backmath.has_rank(n.data) and (dims.n or #dims) == n.data.rank)
 end
 
 local function sum(t, n, x, dims, dtype)
@@ -56,7 +56,7 @@ end
 reduction("ReduceSum(data, axes?)", sum_in)
 
 reduction("ReduceSumSquare(data, axes?)", function(t, n, x, dims)
-  return math_of.narrow(sum_in(t, n, t.aten.square(math_of.wide(x)), dims), x.dtype)
+  return backmath.narrow(sum_in(t, n, t.aten.square(backmath.wide(x)), dims), x.dtype)
 end)
 
 of_floats("ReduceMean(data, axes?)", function(t, n, x, dims)
@@ -116,7 +116,7 @@ local LARGEST = { uint8 = 255, uint16 = 65535, uint32 = 4294967295, int8 = 127, 
 -- Elements of a value; nil where they are known at run time only.
 local function count(v)
   local out = 1
-  for _, size in ipairs(math_of.has_rank(v) and v.shape or { "?" }) do
+  for _, size in ipairs(backmath.has_rank(v) and v.shape or { "?" }) do
     if size == 0 then return 0 end
     out = out and math.type(size) and out * size or nil
   end
@@ -132,15 +132,15 @@ local function extreme(header, name, of_nothing, infinity)
     if is_none(dims) then return x end
     if is_empty(x, n.outputs[1]) then
       local value = of_nothing[dtype]
-      if value == nil then value = math_of.is_float(dtype) and infinity or t.decline("the extreme of nothing") end
+      if value == nil then value = backmath.is_float(dtype) and infinity or t.decline("the extreme of nothing") end
       return t.aten.full(n.outputs[1].shape, value, { dtype = dtype })
     end
-    x = math_of.wide(x)
-    if dtype == "uint64" then x = math_of.flip(x) end
+    x = backmath.wide(x)
+    if dtype == "uint64" then x = backmath.flip(x) end
     if is_all(n, dims) then dims = {} end
     x = t.aten[name](x, dims or {}, n.keepdims ~= 0)
-    if dtype == "uint64" then x = math_of.flip(x) end
-    return math_of.narrow(x, dtype)
+    if dtype == "uint64" then x = backmath.flip(x) end
+    return backmath.narrow(x, dtype)
   end)
 end
 
@@ -163,7 +163,7 @@ end
 
 local function running(header, name, begin)
   onnx:rule(header .. " {exclusive=0, reverse=0}", function(t, n)
-    local x, axis, dtype = n.x, math_of.axis(t.item(n.axis), n.x), n.x.dtype
+    local x, axis, dtype = backmath.wide(n.x), backmath.axis(t.item(n.axis), n.x), n.x.dtype
     if n.reverse ~= 0 then x = t.aten.flip(x, { axis }) end
     x = t.aten[name](x, axis, { dtype = is_int(dtype) and not is_unsigned(dtype) and dtype or nil })
     if n.exclusive ~= 0 then x = exclusive(t, x, axis, begin) end

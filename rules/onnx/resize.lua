@@ -25,7 +25,7 @@ local function known_axes(t, n)
   end
   if not sorted then return nil end
   local scales = n.scales and t.numbers(n.scales)
-  local want = n.sizes and t.known_sizes(n.sizes)
+  local want = n.sizes and t.knows_sizes(n.sizes) and t.sizes(n.sizes)
   if not scales and not want then return nil end
   local out = {}
   for i, d in ipairs(axes_of(n)) do
@@ -141,7 +141,8 @@ onnx:rule("Resize(X, roi?, scales?, sizes?) {antialias=0, coordinate_transformat
   local crops = n.coordinate_transformation_mode == "tf_crop_and_resize"
   local numbers = {}
   for i, d in ipairs(n.axes or axes_of(n)) do numbers[i] = util.dim(d, n.X.rank) end
-  return t.helper.resize(n.X, numbers, n.mode, n.coordinate_transformation_mode, n.scales, n.sizes, crops and n.roi or nil,
-                         n.nearest_mode, n.cubic_coeff_a, n.antialias ~= 0, n.exclude_outside ~= 0,
+  return t.helper.resize(n.X, numbers, n.mode, n.coordinate_transformation_mode, n.scales, n.sizes,
+                         crops and n.roi or nil, n.nearest_mode, n.cubic_coeff_a, n.antialias ~= 0,
+                         n.exclude_outside ~= 0,
                          n.keep_aspect_ratio_policy, n.extrapolation_value)
 end)

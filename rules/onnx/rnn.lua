@@ -6,20 +6,19 @@ local onnx = require("t2o.back").registry
 
 -- ---- weights ----
 
-local taken = {} -- names of layers
+-- The module that an exporter says the node is from, where it is a layer of its own.
+local function module_of(n, kind)
+  local modules = n.node and core.modules(n.node) or {}
+  local path, class = modules[#modules - 1], modules[#modules]
+  return path and class:lower():find(kind .. "$") and path or nil
+end
 
--- The path of the layer: the scope in the node's name, or what the network is called.
+-- The path of the layer: that module's, the scope in the node's name, or what the network is called.
 local function layer_name(n, kind)
-  local path = n.name and n.name:match("^/?(.-)/?" .. kind:upper() .. "[_%d]*$") or ""
+  local path = module_of(n, kind) or n.name and n.name:match("^/?(.-)/?" .. kind:upper() .. "[_%d]*$") or ""
   path = path:gsub("/", "."):gsub("[^%w_.]", "_"):gsub("^%.+", ""):gsub("%.+$", "")
   if not path:match("^[%a_][%w_.]*$") or path == "node_" then path = kind end
-  local base, count = path, 1
-  while taken[path] do
-    count = count + 1
-    path = base .. "_" .. count
-  end
-  taken[path] = true
-  return path
+  return pieces.new_scope(path)
 end
 
 -- The weight that an exporter has cut and joined to this part, where it is one.
@@ -155,10 +154,11 @@ end
 -- [steps, batch, directions * hidden] as ONNX has it.
 local function all_steps(t, y, n, directions, hidden)
   if directions == 1 then
-    y = n.layout == 0 and t.aten.unsqueeze(y, 1) or t.aten.unsqueeze(t.aten["transpose.int"](y, 0, 1), 2)
-    return y
+    return n.layout == 0 and t.aten.unsqueeze(y, 1) or t.aten.unsqueeze(t.aten["transpose.int"](y, 0, 1), 2)
   end
+  local shape = core.field(y, "known_rank") and { y:size(0), y:size(1), directions, hidden }
   y = t.aten["unflatten.int"](y, -1, { directions, hidden })
+  if shape then core.set_shape(y, shape) end
   return n.layout == 0 and t.aten["transpose.int"](y, 1, 2) or t.aten["transpose.int"](y, 0, 1)
 end
 
@@ -169,27 +169,7 @@ end
 
 -- ---- layers on top of each other ----
 
-local made = setmetatable({}, { __mode = "k" }) -- an ONNX result Y as a torch value -> the call that it is from
-
-local ORDER = { ["aten::transpose.int"] = true, ["aten::permute"] = true }
-
--- The call whose steps x are, directions side by side; nil where x is something else.
-local function layer_below(x)
-  local node = core.producer(x)
-  local op = node and node.op
-  if not op then return nil end
-  if op == "aten::squeeze.dim" or op == "aten::squeeze.dims" then
-    local call = made[node.inputs[1]]
-    return call and call.directions == 1 and core.field(x, "known_rank") and x.rank == 3 and call.steps_first and call
-  end
-  if op ~= "aten::reshape" and op ~= "aten::view" and op ~= "aten::flatten.using_ints" or x.rank ~= 3 then return nil end
-  local turned = node.inputs[1]
-  local before = core.producer(turned)
-  local call = before and ORDER[before.op] and made[before.inputs[1]]
-  if not call or not call.steps_first or turned.rank ~= 4 or turned:size(2) ~= call.directions then return nil end
-  return core.compare(turned:size(0), x:size(0)) == 0 and core.compare(turned:size(1), x:size(1)) == 0
-    and call or nil
-end
+local made = setmetatable({}, { __mode = "k" }) -- the steps of all directions as a torch value -> the call
 
 local function alike(a, b)
   for _, key in ipairs { "op", "zeros", "directions", "hidden", "bias" } do
@@ -246,13 +226,30 @@ local function tell_states(t, call, h, c)
   return h, c
 end
 
+-- Its steps first, as ONNX has them. The shapes of a call's results, by which others find that they undo what is done
+-- to these.
+local function tell_shapes(t, n, y, h, c, call)
+  if not core.field(n.X, "known_rank") then return call.batch_first and t.aten["transpose.int"](y, 0, 1) or y end
+  local steps, batch = n.X:size(n.layout == 0 and 0 or 1), n.X:size(n.layout == 0 and 1 or 0)
+  local states = { #call.outputs * call.directions, batch, call.hidden }
+  if call.batch_first then
+    core.set_shape(y, { batch, steps, call.directions * call.hidden })
+    y = t.aten["transpose.int"](y, 0, 1)
+  end
+  core.set_shape(y, { steps, batch, call.directions * call.hidden })
+  core.set_shape(h, states)
+  if c then core.set_shape(c, states) end
+  return y
+end
+
 -- The call with the layers below it.
 local function stacked(t, n, below, call)
   local params, outputs = { table.unpack(below.params) }, { table.unpack(below.outputs) }
   for _, v in ipairs(call.params) do params[#params + 1] = v end
   outputs[#outputs + 1] = n.outputs
   local rows = #below.outputs * call.directions
-  call.params, call.outputs, call.x = params, outputs, below.x
+  call.params, call.outputs = params, outputs
+  call.x, call.batch_first = below.x, below.batch_first
   if call.zeros then
     local shape = { rows + call.directions, n.X:size(1), call.hidden }
     call.h, call.c = t.aten.new_zeros(below.x, shape), call.c and t.aten.new_zeros(below.x, shape)
@@ -278,16 +275,19 @@ local function recurrent(t, n, kind)
     local call = { op = op, x = x, h = h, c = c, directions = directions, outputs = { n.outputs }, hidden = hidden,
                    bias = n.B ~= nil, zeros = is_absent(t, n.initial_h) and is_absent(t, n.initial_c),
                    steps_first = n.layout == 0 and not back }
-    local below = call.steps_first and layer_below(n.X)
+    local below = call.steps_first and made[n.X]
     if below and not alike(below, call) then below = nil end
     call.params, call.layer = params(t, n, kind.name, kind.order, directions, hidden, below)
+    if call.steps_first then call.batch_first = pieces.unturned(x, { 1, 0, 2 }) end
+    call.x = call.batch_first or x
     if below and continues(below, call.params) then call = stacked(t, n, below, call) end
     y, last, last_cell = t.aten[op](call.x, c and { call.h, call.c } or call.h, call.params, n.B ~= nil, #call.outputs,
-                                    0.0, false, directions == 2, false)
+                                    0.0, false, directions == 2, call.batch_first ~= nil)
+    y = tell_shapes(t, n, y, last, last_cell, call)
     if #call.outputs > 1 then last, last_cell = tell_states(t, call, last, last_cell) end
     if back then y = t.aten.flip(y, { 0 }) end
+    if call.steps_first then made[y] = call end
     y = all_steps(t, y, n, directions, hidden)
-    made[y] = call
     return y, swapped(t, last, n), swapped(t, last_cell, n)
   else
     y, last, last_cell = kind.helper(t, n, x, h, c, lengths, table.concat(names, ","), alphas, betas)

@@ -60,7 +60,8 @@ onnx:rule("SequenceMap(input_sequence) {body}", function(t, n)
     into[#into + 1] = n.inputs[i]
   end
   core.torch_call("helper::map", {
-    { "body_graph", body }, { "lists", lists }, { "others", others }, { "is_list", is_list }, { "additional", captures },
+    { "body_graph", body }, { "lists", lists }, { "others", others }, { "is_list", is_list },
+    { "additional", captures },
   }, outs)
   return table.unpack(outs)
 end)

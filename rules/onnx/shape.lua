@@ -1,8 +1,10 @@
 -- rules/onnx/shape.lua: shapes, and what moves, joins, cuts and pads elements.
 
 local core = require("t2o.core")
-local onnx = require("t2o.back").registry
+local pieces = require("t2o.pieces")
+local back = require("t2o.back")
 local util = require("t2o.util")
+local onnx = back.registry
 
 local END = math.maxinteger
 
@@ -44,7 +46,15 @@ local function has_wildcard(sizes)
   end
 end
 
+-- What had the shape of the result before.
+local function had_shape(n, x)
+  local out = n.outputs[1]
+  return core.field(out, "known_rank") and pieces.before(x, out.shape) or nil
+end
+
 onnx:rule("Reshape(data, shape) {allowzero=0}", function(t, n)
+  local before = had_shape(n, n.data)
+  if before then return before end
   if not t.knows_sizes(n.shape) and t.python and (n.allowzero == 0 or not t.counts_sizes(n.shape)) then
     if n.allowzero ~= 0 then return t.aten.reshape(n.data, { t.helper.to_list(n.shape) }) end
     return t.helper.reshape_by(n.data, n.shape)
@@ -100,6 +110,8 @@ onnx:rule("Transpose(data)", function(t, n)
     perm = {}
     for i = 1, rank do perm[i] = rank - i end
   end
+  local before = pieces.unturned(n.data, perm)
+  if before then return before end
   local a, b = exchanged(perm)
   if a and #perm == 2 then return t.aten.t(n.data) end
   if a then return t.aten["transpose.int"](n.data, a, b) end
@@ -112,10 +124,21 @@ local function axes_of(t, v)
   return t.knows_sizes(v) and t.sizes(v) or nil
 end
 
+-- In an archive: dims of size 1 come and go by the shape that results, where it is known.
+local function to_known_shape(t, n)
+  local out = n.outputs[1]
+  if t.python or not rank_of(out) then return nil end
+  return t.aten.reshape(n.data, out.shape)
+end
+
 onnx:rule("Squeeze(data, axes?)", function(t, n)
+  local before = had_shape(n, n.data)
+  if before then return before end
   if not n.axes then return t.aten.squeeze(n.data) end
   local axes = axes_of(t, n.axes)
-  if not axes or not all_ints(axes) then return t.helper.squeeze_at(n.data, n.axes) end
+  if not axes or not all_ints(axes) then
+    return to_known_shape(t, n) or t.helper.squeeze_at(n.data, n.axes)
+  end
   if #axes == 0 then return n.data end
   if #axes == 1 then return t.aten["squeeze.dim"](n.data, axes[1]) end
   return t.aten["squeeze.dims"](n.data, axes)
@@ -135,7 +158,9 @@ end
 
 onnx:rule("Unsqueeze(data, axes)", function(t, n)
   local axes = axes_of(t, n.axes)
-  if not axes or not all_ints(axes) then return t.helper.unsqueeze_at(n.data, n.axes) end
+  if not axes or not all_ints(axes) then
+    return to_known_shape(t, n) or t.helper.unsqueeze_at(n.data, n.axes)
+  end
   local y = n.data
   for _, axis in ipairs(insertion_order(t, axes, rank_of(n.data))) do y = t.aten.unsqueeze(y, axis) end
   return y
@@ -190,7 +215,7 @@ end)
 
 onnx:rule("Concat() {axis}", function(t, n)
   if n.inputs.n == 1 then return n.inputs[1] end
-  return t.aten.cat(n.inputs, n.axis)
+  return pieces.uncut(n.inputs, n.axis) or t.aten.cat(n.inputs, n.axis)
 end)
 
 local function equal_parts(list)
@@ -298,9 +323,19 @@ end)
 
 -- ---- padded ----
 
+back.t.declare("_operator", "neg(SymInt a) -> SymInt")
+back.t.declare("_operator", "add(SymInt a, SymInt b) -> SymInt")
+
+-- Numbers that are read at run time are values.
+local function negated(t, x) return core.is_value(x) and t._operator.neg(x) or -x end
+local function sum(t, x, y)
+  if core.is_value(x) or core.is_value(y) then return t._operator.add(x, y) end
+  return x + y
+end
+
 -- What stands at positions before - n .. n + after of a dim, as an index.
 local function edge_index(t, mode, size, before, after)
-  local at = t.aten["arange.start"](-before, size + after)
+  local at = t.aten["arange.start"](negated(t, before), sum(t, size, after))
   if mode == "edge" then return t.aten.clamp(at, 0, size - 1) end
   if mode == "wrap" then return t.aten["remainder.Scalar"](at, size) end
   if size == 1 then return t.aten.zeros_like(at) end
@@ -390,7 +425,7 @@ onnx:rule("Pad(data, pads, constant_value?, axes?) {mode='constant'}", function(
     return t.aten.pad(n.data, from_last(inner, { table.unpack(after, first) }, true), MODES[n.mode])
   end
   for i = 1, #before do
-    if core.is_value(before[i]) or core.is_value(after[i]) then
+    if t.python and (core.is_value(before[i]) or core.is_value(after[i])) then
       return t.helper.pad_dims(n.data, n.pads, n.constant_value, n.axes, n.mode)
     end
   end

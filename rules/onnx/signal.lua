@@ -63,7 +63,9 @@ end)
 -- ---- windows ----
 
 local WINDOWS = {
-  HannWindow = function(t, size, periodic, dtype) return t.aten["hann_window.periodic"](size, periodic, { dtype = dtype }) end,
+  HannWindow = function(t, size, periodic, dtype)
+    return t.aten["hann_window.periodic"](size, periodic, { dtype = dtype })
+  end,
   HammingWindow = function(t, size, periodic, dtype)
     return t.aten["hamming_window.periodic_alpha_beta"](size, periodic, 25 / 46, 21 / 46, { dtype = dtype })
   end,

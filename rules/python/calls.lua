@@ -112,7 +112,7 @@ python:rule("index.Tensor", function(py, a)
 end)
 
 -- torch.unique gives as many results as it is asked for
-python:rule({ "_unique2", "unique_dim" }, function(py, a, node)
+python:rule({ "_unique2", "unique_dim" }, function(_, a, node)
   if not (a.return_inverse and a.return_counts) then return nil end
   local dim = node.op:find("dim") and "dim={dim}, " or ""
   return "torch.unique({self}, " .. dim .. "sorted={sorted}, return_inverse=True, return_counts=True)"

@@ -5,7 +5,8 @@ local python = require("t2o.pyrules").registry
 for rank = 1, 3 do
   local name = "max_pool" .. rank .. "d"
   python:form {
-    [name .. "_with_indices"] = "F." .. name .. "({self}, {kernel_size}{, stride}{, padding=}{, dilation=}{, ceil_mode=}"
+    [name .. "_with_indices"] = "F." .. name
+      .. "({self}, {kernel_size}{, stride}{, padding=}{, dilation=}{, ceil_mode=}"
       .. ", return_indices=True)",
   }
 end

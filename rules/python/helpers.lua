@@ -23,9 +23,6 @@ python:expression {
   ["to_list(Tensor x) -> Any"] = "{x}.tolist()",
   ["shape(Tensor x) -> Tensor"] = "torch.tensor({x}.shape)",
   ["shape_of_any(Tensor x) -> Tensor"] = "torch.tensor({x}.shape, dtype=torch.int64)",
-  ["shape_from(Tensor x, int start) -> Tensor"] = "torch.tensor({x}.shape[{start}:])",
-  ["shape_between(Tensor x, int start, int? end) -> Tensor"] =
-    "torch.tensor({x}.shape[{start}:{end}], dtype=torch.int64)",
   ["element_count(Tensor x) -> Tensor"] = "torch.tensor({x}.numel())",
   ["reverse_dims(Tensor x) -> Tensor"] = "{x}.permute(*reversed(range({x}.dim())))",
   ["squeeze_at(Tensor x, Tensor axes) -> Tensor"] = "{x}.squeeze(tuple({axes}.tolist()))",
@@ -48,6 +45,13 @@ python:expression {
   ["equal_strings(Any x, Any y) -> Tensor"] = "torch.as_tensor({x} == {y})",
   ["join_texts(Any x, Any y) -> Any"] = "np.asarray({x} + {y}, dtype=object)",
 }
+
+-- torch.tensor(x.shape[1:]); of none at all the dtype would be another one
+python:helper_schema("shape_slice(Tensor x, int start, int? end, bool some) -> Tensor")
+python:rule("helper::shape_slice", function(_, a)
+  local range = (a.start == 0 and "" or "{start}") .. ":" .. (a["end"] and "{end}" or "")
+  return "torch.tensor({x}.shape[" .. range .. "]" .. (a.some and ")" or ", dtype=torch.int64)")
+end)
 
 -- x[:, 1:3, ::2]
 python:helper_schema("slices(Tensor x, SymInt[] starts, SymInt[] stops, int[] steps) -> Tensor")
@@ -87,7 +91,8 @@ def slice_dims(x, starts, ends, axes=None, steps=None):
         x = x.index_select(axis, torch.tensor(places, dtype=torch.int64, device=x.device))
     return x]=])
 
-python:helper("pad_dims(Tensor x, Tensor pads, Tensor? value=None, Tensor? axes=None, str mode='constant') -> Tensor", [=[
+python:helper("pad_dims(Tensor x, Tensor pads, Tensor? value=None, Tensor? axes=None, str mode='constant') "
+              .. "-> Tensor", [=[
 def pad_dims(x, pads, value=None, axes=None, mode="constant"):
     """x with pads[i] elements before and pads[i + n] behind it along each of the n axes."""
     axes = range(x.dim()) if axes is None else axes.tolist()
@@ -113,7 +118,8 @@ def pad_dims(x, pads, value=None, axes=None, mode="constant"):
         x = padded
     return x]=])
 
-python:helper("fold_patches(Tensor x, SymInt[] image, SymInt[] block, int[] strides, int[] dilations, int[] pads) -> Tensor",
+python:helper("fold_patches(Tensor x, SymInt[] image, SymInt[] block, int[] strides, int[] dilations, int[] pads) "
+              .. "-> Tensor",
   [=[
 def fold_patches(x, image, block, strides, dilations, pads):
     """The image of whose blocks x holds one a column; where blocks overlap they are summed."""
@@ -235,8 +241,9 @@ def found_in(x, keys, values, default):
     """The value of each element as a key; NaN is a key like others."""
     if isinstance(x, torch.Tensor):
         keys = torch.tensor(keys, dtype=x.dtype).tolist()
-    table = {"nan" if key != key else key: value for key, value in zip(keys, values)}
-    return [table.get("nan" if key != key else key, default) for key in x.ravel().tolist()]]=])
+    nan = float("nan")
+    table = {nan if str(key) == "nan" else key: value for key, value in zip(keys, values)}
+    return [table.get(nan if str(key) == "nan" else key, default) for key in x.ravel().tolist()]]=])
 
 python:helper("look_up(Any x, Any[] keys, Any[] values, Any default, ScalarType dtype) -> Tensor", [=[
 def look_up(x, keys, values, default, dtype):

@@ -2,7 +2,8 @@
 
 local python = require("t2o.pyrules").registry
 
-python:helper("resize_places(int size, int want, float factor, str transformation, float start, float end) -> Tensor", [=[
+python:helper("resize_places(int size, int want, float factor, str transformation, float start, float end)"
+  .. " -> Tensor", [=[
 def resize_places(size, want, factor, transformation, start, end):
     """Where along an axis the elements of the result lie in the input."""
     step = torch.arange(want, dtype=torch.float64)

@@ -54,13 +54,33 @@ static void keep_weight(t2o_script *k, t2o_value *w, const t2o_value *v, const c
     t2o_push(k->s->arena, &k->back->weights, w);
 }
 
+/* PyTorch has no numbers of less than a byte: the dtype of what carries them. */
+static t2o_dtype carrier_of(t2o_dtype d)
+{
+    if (t2o_dtype_bits(d) >= 8 || d == T2O_STRING || d == T2O_NO_DTYPE)
+        return d;
+    return t2o_dtype_is_float(d) ? T2O_FLOAT32 : d == T2O_INT4 || d == T2O_INT2 ? T2O_INT8 : T2O_UINT8;
+}
+
+/* The tensor, or one that carries its numbers, converted as they are read. */
+static const t2o_tensor *carried(t2o_script *k, const t2o_tensor *data)
+{
+    if (!data || carrier_of(data->dtype) == data->dtype)
+        return data;
+    t2o_tensor *t = T2O_NEW(k->s->arena, t2o_tensor);
+    *t = *data;
+    t->stored = data->dtype;
+    t->dtype = carrier_of(data->dtype);
+    return t;
+}
+
 static t2o_value *weight_of(t2o_script *k, t2o_value *v)
 {
     t2o_graph *top = k->back->program->graph;
     const char *target = state_name(k, v->target ? v->target : v->name);
     t2o_value *w = t2o_value_new(top, T2O_VALUE_TENSOR, t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)),
-                                 v->dtype, v->rank, v->dims);
-    w->data = v->data;
+                                 carrier_of(v->dtype), v->rank, v->dims);
+    w->data = carried(k, v->data);
     keep_weight(k, w, v, target);
     return w;
 }
@@ -132,7 +152,7 @@ static void know(t2o_value *twin, const t2o_value *v)
 static int l_set_twin(lua_State *L)
 {
     t2o_value *v = check_value(L, 1), *twin = check_value(L, 2);
-    if (twin->dtype != T2O_NO_DTYPE && v->dtype != T2O_NO_DTYPE && twin->dtype != v->dtype)
+    if (twin->dtype != T2O_NO_DTYPE && v->dtype != T2O_NO_DTYPE && carrier_of(twin->dtype) != carrier_of(v->dtype))
         return raise_coded(L, "E0604", "returned dtype %s for '%s', which is %s", t2o_dtype_name(twin->dtype),
                            v->name ? v->name : "?", t2o_dtype_name(v->dtype));
     know(twin, v);
@@ -145,8 +165,9 @@ static int l_set_twin(lua_State *L)
 /* core.make_buffer(t): a weight that is no parameter */
 static int l_make_buffer(lua_State *L)
 {
+    bool says_kinds = script_of(L)->back->says_kinds;
     for (t2o_value *v = check_value(L, 1); v && v->constant; v = v->twin)
-        if (v->spec == T2O_SPEC_PARAMETER) {
+        if (v->spec == T2O_SPEC_PARAMETER || (v->spec == T2O_SPEC_CONSTANT_TENSOR && !says_kinds && v->rank > 0)) {
             v->spec = T2O_SPEC_BUFFER;
             v->persistent = true;
         }
@@ -199,10 +220,111 @@ static int l_rearranged(lua_State *L)
     t->data = data;
     t->available = (size_t)bytes;
     t2o_value *w = t2o_value_new(k->back->program->graph, T2O_VALUE_TENSOR,
-                                 t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)), t->dtype, (int)t->rank, sizes);
+                                 t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)), t->dtype, (int)t->rank,
+                                 sizes);
     w->data = t;
     keep_weight(k, w, v, target);
     push_value(L, w);
+    return 1;
+}
+
+static bool same_elements(const t2o_tensor *a, const t2o_tensor *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
+        return false;
+    uint8_t x[4096], y[4096];
+    int64_t total = t2o_tensor_count(a), room = (int64_t)(sizeof x / t2o_dtype_size(a->dtype));
+    for (int64_t first = 0; first < total; first += room) {
+        int64_t n = total - first < room ? total - first : room;
+        t2o_tensor_read(a, first, n, x);
+        t2o_tensor_read(b, first, n, y);
+        if (memcmp(x, y, (size_t)n * t2o_dtype_size(a->dtype)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The weight of the ONNX graph that has the name and these elements: exporters that turn a shared weight make two. */
+static t2o_value *weight_named(t2o_script *k, const char *name, const t2o_tensor *t)
+{
+    for (size_t i = 0; i < k->graph->constants.n; i++) {
+        t2o_value *v = k->graph->constants.at[i];
+        const char *own = v->target ? v->target : v->name;
+        if (own && !strcmp(own, name) && v->data && v->data->data && same_elements(v->data, t))
+            return torch_value_in(k, k->back->scope, v);
+    }
+    return NULL;
+}
+
+/* core.transposed(t, name, like) -> a weight that is t with its two dimensions exchanged, a parameter where `like` is
+ * one or true; it may have the name of t, which is then not to be read */
+static int l_transposed(lua_State *L)
+{
+    t2o_script *k = script_of(L);
+    const t2o_value *v = check_value(L, 1), *like = lua_isboolean(L, 3) ? NULL : check_value(L, 3);
+    luaL_argcheck(L, v->constant && v->data && v->data->rank == 2, 1, "a weight of rank 2 is needed");
+    const char *name = luaL_checkstring(L, 2);
+    t2o_tensor *t = T2O_NEW(k->s->arena, t2o_tensor);
+    *t = *v->data;
+    int64_t *dims = T2O_NEW_N(k->s->arena, int64_t, 2), *strides = T2O_NEW_N(k->s->arena, int64_t, 2);
+    for (int i = 0; i < 2; i++) {
+        dims[i] = v->data->dims[1 - i];
+        strides[i] = v->data->strides ? v->data->strides[1 - i] : i ? v->data->dims[1] : 1;
+    }
+    t->dims = dims;
+    t->strides = strides;
+    t2o_value *shared = t->data ? weight_named(k, name, t) : NULL;
+    if (shared)
+        return push_value(L, shared), 1;
+    const char *target = v->target && !strcmp(v->target, name) ? v->target : state_name(k, name);
+    const t2o_expr *sizes[2] = { t2o_expr_int(k->exprs, dims[0]), t2o_expr_int(k->exprs, dims[1]) };
+    t2o_value *w = t2o_value_new(k->back->program->graph, T2O_VALUE_TENSOR,
+                                 t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)), t->dtype, 2, sizes);
+    w->data = t;
+    keep_weight(k, w, v, target);
+    if (like ? like->spec == T2O_SPEC_PARAMETER : lua_toboolean(L, 3)) {
+        w->spec = T2O_SPEC_PARAMETER;
+        w->persistent = true;
+    }
+    push_value(L, w);
+    return 1;
+}
+
+static lua_Integer count_readers(const t2o_graph *g, const t2o_value *v)
+{
+    lua_Integer count = 0;
+    for (const t2o_node *n = g->first; n; n = n->next) {
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            count += n->inputs[i] == v;
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                count += count_readers(n->attrs[i].arg.graph, v);
+    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        count += g->outputs.at[i].value == v;
+    return count;
+}
+
+/* core.readers(v) -> how often nodes and outputs of the ONNX graph read a value */
+static int l_readers(lua_State *L)
+{
+    lua_pushinteger(L, count_readers(script_of(L)->graph, check_value(L, 1)));
+    return 1;
+}
+
+/* core.is_scope(path) -> whether weights of the ONNX graph have names that begin with the path and a dot */
+static int l_is_scope(lua_State *L)
+{
+    size_t n;
+    const char *path = luaL_checklstring(L, 1, &n);
+    const t2o_graph *g = script_of(L)->graph;
+    bool found = false;
+    for (size_t i = 0; !found && i < g->constants.n; i++) {
+        const t2o_value *v = g->constants.at[i];
+        const char *name = v->target ? v->target : v->name;
+        found = name && !strncmp(name, path, n) && name[n] == '.';
+    }
+    lua_pushboolean(L, found);
     return 1;
 }
 
@@ -310,7 +432,7 @@ static int l_back_body(lua_State *L)
     return 2;
 }
 
-/* core.inline_body(body, {values}) -> its outputs as torch values: its nodes are made here, with these for its inputs */
+/* core.inline_body(body, {values}) -> its outputs as torch values; its nodes are made here, with these as inputs */
 static int l_inline_body(lua_State *L)
 {
     t2o_script *k = script_of(L);
@@ -440,6 +562,25 @@ static bool says_kinds(const t2o_graph *g)
     return false;
 }
 
+/* Removes the nodes that no output needs: what layers were found to hold. Bodies read operands of their node. */
+static void drop_dead(t2o_graph *g)
+{
+    t2o_graph_clear_marks(g);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        g->outputs.at[i].value->mark = 1;
+    for (t2o_node *n = g->last, *prev; n; n = prev) {
+        prev = n->prev;
+        bool live = n->n_outputs == 0;
+        for (uint32_t i = 0; i < n->n_outputs; i++)
+            live = live || (n->outputs[i] && n->outputs[i]->mark);
+        for (uint32_t i = 0; live && i < n->n_inputs; i++)
+            if (n->inputs[i])
+                n->inputs[i]->mark = 1;
+        if (!live)
+            t2o_node_remove(n);
+    }
+}
+
 /* Weights stand before the inputs, as export has it; those that only told sizes are not among them. */
 static void weights_first(t2o_script *k, t2o_graph *g)
 {
@@ -549,6 +690,7 @@ t2o_program *t2o_script_back(t2o_script *k, const t2o_program *onnx)
     ok = ok && translate_nodes(k, &top) && add_outputs(k, &top);
     if (ok)
         write_state(&top);
+    drop_dead(p->graph);
     weights_first(k, p->graph);
     list_state(k, p);
     k->back = NULL;
@@ -569,6 +711,8 @@ int open_back(lua_State *L)
         { "back_body", l_back_body }, { "graph_ops", l_graph_ops }, { "extend_body", l_extend_body },
         { "reorder_body", l_reorder_body }, { "writes_python", l_writes_python },
         { "rearranged", l_rearranged }, { "inline_body", l_inline_body },
+        { "transposed", l_transposed }, { "readers", l_readers },
+        { "is_scope", l_is_scope },
         { "new_body", l_new_body }, { "finish_body", l_finish_body },
         { NULL, NULL },
     };
