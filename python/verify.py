@@ -6,8 +6,8 @@ The binary starts it (`t2o verify`, `t2o record`, `t2o convert --verify`):
     verify.py REPORT record [options] MODEL --output FILE
 
 Tables go to standard output. Errors, warnings and the result as JSON go to the file descriptor REPORT, as records of
-fields (RS ends a record, US stands between its fields); the binary prints them. Needs Python 3.9 and numpy; ONNX Runtime
-and PyTorch are imported when a model asks for them.
+fields (RS ends a record, US stands between its fields); the binary prints them. Needs Python 3.9 and numpy; ONNX
+Runtime and PyTorch are imported when a model asks for them.
 """
 import sys
 
@@ -20,6 +20,7 @@ import collections
 import contextlib
 import ctypes
 import functools
+import importlib
 import importlib.util
 import inspect
 import io
@@ -196,9 +197,10 @@ class Slot:
 
 class Result:
     """What a run gave: lists of (name, Tensor) for outputs and for state that it changed. find_state gives any state by
-    its name, where more is known than what changed."""
+    its name, where more is known than what changed; mixed says that state does not stand behind the outputs."""
 
-    def __init__(self, outputs, states=(), find_state=None):
+    def __init__(self, outputs, states=(), find_state=None, mixed=False):
+        self.mixed = mixed
         self.outputs, self.states = list(outputs), list(states)
         self.find_state = find_state or dict(self.states).get
 
@@ -213,8 +215,13 @@ class Feed:
     def tensors(self):
         return [(n, v) for n, v in self.entries if isinstance(v, Tensor)]
 
+    def words(self):
+        """The tensors, with a comma behind each but the last."""
+        words = [f"{n or i} {v}" for i, (n, v) in enumerate(self.tensors())] or ["none"]
+        return [w + "," for w in words[:-1]] + words[-1:]
+
     def describe(self):
-        return ", ".join(f"{n or i} {v}" for i, (n, v) in enumerate(self.tensors())) or "none"
+        return " ".join(self.words())
 
 
 def arrange(feed, slots, path):
@@ -490,7 +497,7 @@ class Sizes:
         place, equals, size = setting.rpartition("=")
         if not equals or not size.isdigit():
             raise Problem("E0201", f"--set takes PLACE=SIZE, such as batch=3 or x:0=3, not '{setting}'")
-        name, colon, index = place.rpartition(":")
+        colon = ":" in place
         known = set()
         for side, slots in self.sides:
             for i, slot in enumerate(slots):
@@ -566,7 +573,7 @@ def shared_slots(sides):
     names = [s.name for s in known[0][1]]
     for i, (side, slots) in enumerate(known[1:], 1):
         if len(slots) != len(names):
-            raise Problem("E0510", f"{known[0][0].path} has {len(names)} inputs, {side.path} {len(slots)}")
+            raise Problem("E0401", f"{known[0][0].path} has {len(names)} inputs, {side.path} {len(slots)}")
         if sorted(names) == sorted(s.name for s in slots):
             known[i] = side, sorted(slots, key=lambda s: names.index(s.name))
     return known
@@ -620,8 +627,8 @@ class Recording:
         self.path = path
         self.feed = read_inputs([path])[0]
         if not self.feed.result:
-            raise Problem("E0510", f"'{path}' holds no outputs", "t2o record MODEL -o FILE.npz writes them; arrays that "
-                          "are inputs go behind --inputs")
+            raise Problem("E0510", f"'{path}' holds no outputs",
+                          "t2o record MODEL -o FILE.npz writes them; arrays that are inputs go behind --inputs")
 
     def slots(self):
         return [Slot(n, t.dtype, t.shape) for n, t in self.feed.tensors()]
@@ -721,12 +728,20 @@ class OnnxModel:
         except Exception as e:
             raise Problem("E0106", f"ONNX Runtime cannot run {self.path} on these inputs: {one_line(e)}",
                           "give other inputs with --inputs") from e
-        outputs, states = [], []
-        changed = state | set(values)
-        for name, value in flat_pairs((o.name, v) for o, v in zip(session.get_outputs(), got)):
+        return self.split(flat_pairs((o.name, v) for o, v in zip(session.get_outputs(), got)), state | set(values))
+
+    @staticmethod
+    def split(pairs, inputs):
+        """State is an input X and an output X.out."""
+        outputs, states, mixed = [], [], False
+        for name, value in pairs:
             stem = name[:-4] if name.endswith(".out") else None
-            (states if stem in changed else outputs).append((stem if stem in changed else name, value))
-        return Result(outputs, states)
+            if stem in inputs:
+                states.append((stem, value))
+            else:
+                outputs.append((name, value))
+                mixed = mixed or bool(states)
+        return Result(outputs, states, mixed=mixed)
 
     @staticmethod
     def call(session, values):
@@ -777,12 +792,11 @@ class TorchModel:
         return f"PyTorch {self.torch().__version__.split('+')[0]}"
 
     def torch(self):
-        logging.disable(logging.WARNING)
         try:
             import torch
         except ImportError as e:
-            raise missing("PyTorch", "torch", f"{self.path} runs in PyTorch",
-                          f"compare with what a machine that has it recorded: t2o record {self.path} -o FILE.npz") from e
+            elsewhere = f"compare with what a machine that has it recorded: t2o record {self.path} -o FILE.npz"
+            raise missing("PyTorch", "torch", f"{self.path} runs in PyTorch", elsewhere) from e
         return torch
 
     def run(self, feed):
@@ -829,6 +843,19 @@ class TorchModel:
             bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[storage.itemsize]
             return Tensor(dtype, t.view(bits).numpy().copy().view(storage))
         return Tensor(dtype, t.numpy().copy())
+
+
+@contextlib.contextmanager
+def logged(name):
+    """The exceptions that a logger tells of meanwhile, instead of printing them."""
+    causes, logger, handler = [], logging.getLogger(name), logging.Handler()
+    handler.emit = lambda record: record.exc_info and causes.append(record.exc_info[1])
+    before = logger.handlers, logger.propagate
+    logger.handlers, logger.propagate = [handler], False
+    try:
+        yield causes
+    finally:
+        logger.handlers, logger.propagate = before
 
 
 def named_state(module):
@@ -1003,8 +1030,8 @@ class Archive(TorchModel):
         rows = Rows()
         tables = {"embedding": ("weight", "indices", 0), "embedding_bag": ("weight", "indices", 0),
                   "index_select": ("self", "index", None), "gather": ("self", "index", None)}
-        views = {"to", "_to_copy", "view", "reshape", "unsqueeze", "squeeze", "slice", "select", "alias", "clone", "expand",
-                 "permute", "transpose", "flatten", "contiguous", "detach"}
+        views = {"to", "_to_copy", "view", "reshape", "unsqueeze", "squeeze", "slice", "select", "alias", "clone",
+                 "expand", "permute", "transpose", "flatten", "contiguous", "detach"}
         for node in self.graph["nodes"]:
             op = node["target"].split(".")[-2] if node["target"].startswith("torch.ops.aten.") else ""
             args = {a["name"]: a["arg"] for a in node["inputs"]}
@@ -1014,8 +1041,8 @@ class Archive(TorchModel):
                 axis = args.get("dim", {}).get("as_int", 0) if axis is None else axis
                 self.limit(rows, tensors.get(table), tensors.get(index), axis)
             elif op == "index":
-                indices = args.get("indices", {})
-                lists = indices.get("as_tensors") or [x.get("as_tensor") for x in indices.get("as_optional_tensors", ())]
+                given = args.get("indices", {})
+                lists = given.get("as_tensors") or [x.get("as_tensor") for x in given.get("as_optional_tensors", ())]
                 for axis, index in enumerate(lists):
                     self.limit(rows, tensors.get("self"), index and index["name"], axis)
             elif op in views and "self" in tensors and node["outputs"] and "as_tensor" in node["outputs"][0]:
@@ -1028,21 +1055,22 @@ class Archive(TorchModel):
             rows.limit(index, sizes[axis]["as_int"])
 
     def load(self, torch):
-        if b"torchvision." in self.json:
-            with contextlib.suppress(ImportError):
-                import torchvision  # noqa: F401
-        if b"quantized_decomposed." in self.json:
-            with contextlib.suppress(ImportError):
-                import torch.ao.quantization.fx._decomposed  # noqa: F401
-        try:
-            if self.model in ("model", "serialized_exported_program"):
-                self.program = torch.export.load(self.path)
-            else:
-                from torch.export.pt2_archive._package import load_pt2
-                self.program = load_pt2(self.path).exported_programs[self.model]
-            return self.program.module()
-        except Exception as e:
-            raise Problem("E0106", f"torch.export cannot load {self.path}: {one_line(e)}") from e
+        for words, module in ((b"ops.torchvision.", "torchvision"),
+                              (b"ops.quantized_decomposed.", "torch.ao.quantization.fx._decomposed")):
+            if words in self.json:
+                with contextlib.suppress(Exception):  # the load says what is missing
+                    importlib.import_module(module)
+        with logged("torch.export") as causes:
+            try:
+                if self.model in ("model", "serialized_exported_program"):
+                    self.program = torch.export.load(self.path)
+                else:
+                    from torch.export.pt2_archive._package import load_pt2
+                    self.program = load_pt2(self.path).exported_programs[self.model]
+                return self.program.module()
+            except Exception as e:
+                said = one_line(causes[0] if causes else e)
+                raise Problem("E0106", f"torch.export cannot load {self.path}: {said}") from e
 
     def arguments(self, torch, feed, module):
         given = iter(arrange(feed, self.list, self.path))
@@ -1245,21 +1273,30 @@ def compare(a, b, args, report):
     names, others = ([n for n, _ in r.outputs] for r in (a, b))
     if names != others and sorted(names) == sorted(others) and len(set(names)) == len(names):
         faults.append("the same names of outputs in another order")
+    if a.mixed != b.mixed:
+        faults.append("state that stands among the other outputs")
     if not a.states or not b.states:
         if a.states or b.states:
             report.warn(f"one model returns the state that it changes ({', '.join(n for n, _ in a.states + b.states)}) "
                         "and the other does not: not compared")
         return rows, faults
-    pairs = [(x, y) for n, x in a.states if (y := b.find_state(n))]
-    names = [n for n, x in a.states if b.find_state(n)]
-    names += [n for n, _ in b.states if n not in names and a.find_state(n)]
+    more, lost = compare_states(a, b, args)
+    return rows + more, faults + lost
+
+
+def compare_states(a, b, args):
+    """By name; by position where all names differ. A tensor that has two names counts once: PyTorch knows both."""
+    changed = dict.fromkeys(n for n, _ in a.states + b.states)
+    names = [n for n in changed if a.find_state(n) and b.find_state(n)]
     if not names and len(a.states) == len(b.states):
-        return rows + [Row(x, y, args, True) for x, y in zip(a.states, b.states)], faults
-    rows += [Row((n, a.find_state(n)), (n, b.find_state(n)), args, True) for n in names]
-    lost = [n for n, _ in a.states + b.states if n not in names]
-    if lost and len(a.states) != len(b.states):
-        faults.append(f"state that only one model returns: {', '.join(lost)}")
-    return rows, faults
+        return [Row(x, y, args, True) for x, y in zip(a.states, b.states)], []
+    faults = []
+    for one, other in ((a, b), (b, a)):
+        lost = [n for n, _ in one.states if not other.find_state(n)]
+        second = [n for n, _ in other.states if n in names and n not in dict(one.states)]
+        if len(lost) > len(second):
+            faults.append(f"state that only one model returns: {', '.join(lost)}")
+    return [Row((n, a.find_state(n)), (n, b.find_state(n)), args, True) for n in names], faults
 
 
 # ---- reports ----
@@ -1298,9 +1335,9 @@ def clip(text, width):
     return text if len(text) <= width else text[:width - 2] + ".."
 
 
-def wrap(text, indent):
-    width = 80 - len(indent)
-    words, line = text.split(), ""
+def wrap(words, indent):
+    """Lines of at most 80 columns."""
+    width, line = 80 - len(indent), ""
     for word in words:
         if line and len(line) + len(word) + 1 > width:
             yield indent + line
@@ -1315,16 +1352,15 @@ LINE = "{:<21} {:<22} {:>8} {:>8} {:>8} {:>8}"
 def table_lines(rows, faults):
     yield LINE.format("output", "type", "max abs", "mean abs", "max rel", "cosine").rstrip()
     for row in rows:
-        name = row.names[0] if row.names[0] == row.names[1] or row.names[0].isdigit() else " ~ ".join(row.names)
-        name = row.names[1] if row.names[0].isdigit() else name
+        name = " ~ ".join(dict.fromkeys(n for n in row.names if not n.isdigit())) or row.names[0]
         figures = [f"{row.figures[k]:.1e}" for k in ("max_abs", "mean_abs", "max_rel")] if row.figures else [""] * 3
         figures.append(f"{row.figures['cosine']:.6f}" if row.figures else "")
         name += ".out" if row.state else ""
         yield LINE.format(clip(name, 21), clip(row.shown, 22), *figures).rstrip()
         if row.reason:
-            yield from wrap(f"DIFFERS: {row.reason}", "    ")
+            yield from wrap(f"DIFFERS: {row.reason}".split(), "    ")
     for fault in faults:
-        yield from wrap(f"DIFFERS: {fault}", "")
+        yield from wrap(f"DIFFERS: {fault}".split(), "")
 
 
 def row_json(row, feed):
@@ -1347,7 +1383,8 @@ def fits(feed, sides):
         except Problem:
             continue
         for t, slot in zip(tensors, slots):
-            if len(t.shape) == len(slot.dims) and any(isinstance(d, int) and d != n for d, n in zip(slot.dims, t.shape)):
+            pairs = zip(slot.dims, t.shape) if len(t.shape) == len(slot.dims) else ()
+            if any(isinstance(d, int) and d != n for d, n in pairs):
                 return False
     return True
 
@@ -1380,13 +1417,16 @@ def can_run(side):
         return False
 
 
-def run(side, feed):
-    """The result, and what computed it; recorded outputs where the runtime is missing."""
+def run_first(side, feed, report):
+    """The result of what is right, and what computed it; recorded outputs take its place where it cannot be run here.
+    They never stand for the model that is in question."""
     try:
         return side.run(feed), side.runtime
     except Problem as e:
-        if e.fields[0] != "E0105" or not feed.result:
+        if not feed.result:
             raise
+        if e.fields[0] != "E0105":
+            report.warn(f"{e.fields[1]}; its recorded outputs are compared")
         return feed.result, "recorded outputs"
 
 
@@ -1405,18 +1445,15 @@ def verify(args, report, out):
         raise Problem("E0201", "verify takes two models, or one and recorded outputs (--inputs)")
     shown, failed, count, runtimes = [], [], 0, []
     for i, feed in enumerate(feeds):
-        results = [run(s, feed) for s in sides]
-        if len(sides) == 1:
-            results.insert(0, (feed.result, "recorded outputs"))
-        runtimes = [runtime for _, runtime in results]
-        if runtimes == ["recorded outputs"] * 2:
-            raise Problem("E0105", "neither model can be run here", "pip install onnxruntime torch")
-        rows, faults = compare(results[0][0], results[1][0], args, report)
+        a, runtime = (feed.result, "recorded outputs") if len(sides) == 1 else run_first(sides[0], feed, report)
+        b = sides[-1].run(feed)
+        runtimes = [runtime, sides[-1].runtime]
+        rows, faults = compare(a, b, args, report)
         paths = [s.path for s in sides]
         paths = [feed.source] * (2 - len(paths)) + paths
         if not args.json:
             head = [f"{x}: {p} ({r})" for x, p, r in zip("AB", paths, runtimes)] if not i else []
-            lines = head + list(wrap(f"inputs: {feed.source}: {feed.describe()}", "")) + list(table_lines(rows, faults))
+            lines = head + list(wrap([f"inputs: {feed.source}:", *feed.words()], "")) + list(table_lines(rows, faults))
             print("\n".join(lines), file=out, flush=True)
         shown += [row_json(r, i) for r in rows]
         failed += [r for r in rows if r.reason] + faults

@@ -2,10 +2,12 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FIRST_CHUNK ((size_t)64 << 10)
 #define LARGEST_CHUNK ((size_t)4 << 20)
@@ -14,6 +16,7 @@
 typedef struct chunk {
     struct chunk *next;
     size_t size, used;
+    bool mapped;
     alignas(max_align_t) char bytes[];
 } chunk;
 
@@ -22,9 +25,8 @@ struct t2o_arena {
     size_t next_size, total;
 };
 
-static void *checked_calloc(size_t size)
+static void *checked(void *p)
 {
-    void *p = calloc(1, size);
     if (!p) {
         fputs("t2o: out of memory\n", stderr);
         exit(1);
@@ -32,9 +34,17 @@ static void *checked_calloc(size_t size)
     return p;
 }
 
+/* Chunks of full size are filled one after the other: the system gives all their pages at once, which is faster than a
+ * fault for each. */
+static void *map_chunk(void)
+{
+    void *p = mmap(NULL, LARGEST_CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 t2o_arena *t2o_arena_new(void)
 {
-    t2o_arena *arena = checked_calloc(sizeof *arena);
+    t2o_arena *arena = checked(calloc(1, sizeof *arena));
     arena->next_size = FIRST_CHUNK;
     return arena;
 }
@@ -45,7 +55,10 @@ void t2o_arena_free(t2o_arena *arena)
         return;
     for (chunk *c = arena->first; c;) {
         chunk *next = c->next;
-        free(c);
+        if (c->mapped)
+            munmap(c, LARGEST_CHUNK);
+        else
+            free(c);
         c = next;
     }
     free(arena);
@@ -54,12 +67,14 @@ void t2o_arena_free(t2o_arena *arena)
 static chunk *add_chunk(t2o_arena *arena, size_t at_least)
 {
     size_t size = arena->next_size;
+    bool mapped = size == LARGEST_CHUNK && at_least <= size - sizeof(chunk);
     if (arena->next_size < LARGEST_CHUNK)
         arena->next_size *= 2;
     if (size < at_least)
         size = at_least;
-    chunk *c = checked_calloc(sizeof *c + size);
-    c->size = size;
+    chunk *c = checked(mapped ? map_chunk() : calloc(1, sizeof *c + size));
+    c->mapped = mapped;
+    c->size = mapped ? size - sizeof *c : size;
     c->next = arena->first;
     arena->first = c;
     return c;

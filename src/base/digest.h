@@ -1,5 +1,5 @@
-/* digest.h: a fast digest of 128 bits that tells contents apart. It is no protection against someone who looks for equal
- * ones.
+/* digest.h: a fast digest of 128 bits that tells contents apart. It is no protection against someone who looks for
+ * equal ones.
  *
  *     t2o_digest h = t2o_digest_start();
  *     t2o_digest_text(&h, name);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,40 @@ const char *t2o_path_below(t2o_session *s, const char *other, const char *path)
     return seen;
 }
 
+/* ---- outputs ---- */
+
+#define MOST_UNFINISHED 8
+
+/* Temporary files, for the handler below. */
+static const char *volatile unfinished[MOST_UNFINISHED];
+
+static void replace_unfinished(const char *from, const char *to)
+{
+    for (int i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i] == from) {
+            unfinished[i] = to;
+            return;
+        }
+}
+
+static void remove_unfinished(int number)
+{
+    for (int i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i])
+            unlink(unfinished[i]);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void t2o_output_mind_signals(void)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { .sa_handler = remove_unfinished }, before;
+    for (int i = 0; i < 3; i++)
+        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
+            sigaction(numbers[i], &action, NULL);
+}
+
 static const char *temporary_name(t2o_session *s, const char *path, long process)
 {
     return t2o_printf(s->arena, "%s.%ld.part", path, process);
@@ -142,6 +177,7 @@ t2o_output *t2o_output_open(t2o_session *s, const char *path)
         t2o_fail(s, "E0101", "cannot write '%s': %s", path, strerror(errno));
         return NULL;
     }
+    replace_unfinished(NULL, out->temporary);
     out->buffer = T2O_NEW_N(s->arena, uint8_t, BUFFER);
     return out;
 }
@@ -217,6 +253,12 @@ uint64_t t2o_output_size(const t2o_output *out)
     return out->size;
 }
 
+static void drop(t2o_output *out)
+{
+    unlink(out->temporary);
+    replace_unfinished(out->temporary, NULL);
+}
+
 void t2o_output_discard(t2o_output *out)
 {
     if (!out)
@@ -224,7 +266,7 @@ void t2o_output_discard(t2o_output *out)
     if (out->fd >= 0)
         close(out->fd);
     out->fd = -1;
-    unlink(out->temporary);
+    drop(out);
 }
 
 bool t2o_output_finish(t2o_output *out)
@@ -237,7 +279,7 @@ bool t2o_output_finish(t2o_output *out)
     out->fd = -1;
     if (!out->error)
         return true;
-    unlink(out->temporary);
+    drop(out);
     return t2o_fail(out->s, "E0101", "cannot write '%s': %s", out->path, strerror(out->error));
 }
 
@@ -245,9 +287,11 @@ bool t2o_output_commit(t2o_output *out)
 {
     if (!t2o_output_finish(out))
         return false;
-    if (!rename(out->temporary, out->path))
+    if (!rename(out->temporary, out->path)) {
+        replace_unfinished(out->temporary, NULL);
         return true;
+    }
     out->error = errno;
-    unlink(out->temporary);
+    drop(out);
     return t2o_fail(out->s, "E0101", "cannot write '%s': %s", out->path, strerror(out->error));
 }

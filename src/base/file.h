@@ -49,6 +49,8 @@ bool t2o_output_finish(t2o_output *out);
 /* Both end the output; commit returns false after E0101 and then leaves no file. */
 bool t2o_output_commit(t2o_output *out);
 void t2o_output_discard(t2o_output *out);
+/* From here on SIGINT, SIGTERM and SIGHUP remove what is not finished before they end the process. */
+void t2o_output_mind_signals(void);
 /* Removes what a process that crashed left of an output and of what it writes beside it. */
 void t2o_output_sweep(t2o_session *s, const char *path, long process);
 

@@ -1,8 +1,8 @@
 /* batch.c: t2o convert A.pt2 B.pt2 FOLDER -d OUT: a process for each model.
  *
- * The parent finds the models, forks and reports; it never reads one. What a child prints goes into a file in memory and
- * comes out when all before it are done: in the order of the inputs, whatever --jobs is. A child that crashes is one
- * model that failed.
+ * The parent finds the models, forks and reports; it never reads one. What a child prints goes into a file in memory
+ * and comes out when all before it are done: in the order of the inputs, whatever --jobs is. A child that crashes is
+ * one model that failed.
  */
 #include "base/file.h"
 #include "cli/cli.h"
@@ -259,7 +259,9 @@ static bool finish_one(batch *b)
         job *j = &b->jobs.at[i];
         if (pid <= 0 || j->pid != pid)
             continue;
-        *j = (job){ .input = j->input, .output = j->output, .out = j->out, .err = j->err, .status = status, .done = true };
+        *j = (job){
+            .input = j->input, .output = j->output, .out = j->out, .err = j->err, .status = status, .done = true
+        };
         j->text[0] = take_text(b->s, j->out, &j->n[0]);
         j->text[1] = take_text(b->s, j->err, &j->n[1]);
         if (WIFSIGNALED(status))

@@ -61,8 +61,8 @@ typedef struct run {
     const char *stamp; /* stamp.c */
 } run;
 
-/* Runs the steps read, normalise and translate (of an ONNX model: raise), optimise, lower, precision, target, check, write in order; false after an
- * error. The caller ends it with run_end in any case. */
+/* Runs the steps read, normalise and translate (of an ONNX model: raise), optimise, lower, precision, target, check,
+ * write in order; false after an error. The caller ends it with run_end in any case. */
 bool run_steps(run *r);
 void run_end(run *r);
 bool run_step_exists(const char *name);
@@ -89,8 +89,8 @@ bool step_write_python(run *r);
 
 /* ---- weights.c ---- */
 
-/* The program's weights from another file, by their names. False after E0507 (another dtype or shape, none fits) or what
- * reading it says. */
+/* The program's weights from another file, by their names. False after E0507 (another dtype or shape, none fits) or
+ * what reading it says. */
 bool take_weights(run *r, const char *path);
 
 /* ---- batch.c ---- */
@@ -102,15 +102,16 @@ int batch_convert(t2o_session *s, const options *o);
 
 /* ---- stamp.c: what an output was made of ---- */
 
-/* Of a run whose input has been read: a digest of the input, the rules, the options and the version, which outputs hold.
- * False after an error. */
+/* Of a run whose input has been read: a digest of the input, the rules, the options and the version, which outputs
+ * hold. False after an error. */
 bool stamp_run(run *r);
 /* Whether the output is there, whole, and has the run's stamp. */
 bool stamp_is_current(run *r);
 
 /* ---- verify.c ---- */
 
-/* Runs what was read and what was written on the same inputs. What was found as JSON, or NULL; a mismatch is E0401. */
+/* Runs what was read and what was written on the same inputs. Gives what was found as JSON, or NULL; a mismatch is
+ * E0401. */
 const char *verify_conversion(run *r);
 
 /* ---- rules.c ---- */

@@ -1,11 +1,9 @@
 /* main.c: t2o [options] COMMAND [arguments] */
+#include "base/version.h"
+#include "base/file.h"
 #include "cli/cli.h"
 
 #include "onnx/schema.h"
-
-#ifndef T2O_VERSION
-#define T2O_VERSION "0.1.0"
-#endif
 
 static const struct {
     const char *name;
@@ -40,6 +38,7 @@ int main(int argc, char **argv)
 {
     t2o_session *s = t2o_session_new();
     options o = { 0 };
+    t2o_output_mind_signals();
     int code = options_parse(s, argc, argv, &o) ? dispatch(s, &o) : t2o_exit_code(s);
     report_diags(s, &o, 0);
     if (fflush(stdout) && !code)

@@ -183,7 +183,7 @@ static const char verify_help[] =
     ".pt2, .onnx, a model.py that t2o wrote, or an .npz of t2o record; A is what is\n"
     "right. ONNX runs in ONNX Runtime, the others in PyTorch, under python3 or the\n"
     "interpreter that T2O_PYTHON names; outputs that stand beside the inputs take the\n"
-    "place of a model whose runtime is missing. Exit status 4 where they differ.\n"
+    "place of A where it cannot be run. Exit status 4 where they differ.\n"
     "\n"
     "Inputs are those of --inputs, of a recording, the samples in the archive, or\n"
     "random ones: floats of a normal distribution, indices below the number of rows.\n"

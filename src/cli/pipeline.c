@@ -286,7 +286,8 @@ bool run_steps(run *r)
         if (!is_wanted(r, i) || (r->check_only && !strcmp(steps[i].name, "write")))
             continue;
         double start = now();
-        if (!steps[i].fn(r))
+        bool writes = !strcmp(steps[i].name, "write");
+        if ((writes && !make_folders(r->s, t2o_strdup(r->s->arena, r->output))) || !steps[i].fn(r))
             return false;
         if (r->skipped)
             return true;

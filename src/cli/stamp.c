@@ -3,6 +3,7 @@
  * A model holds the stamp as its property pkg.t2o.source, an archive as the record extra/t2o_source, Python source in
  * the metadata of its weights. No time and no path goes into it: the same model is made of the same things anywhere.
  */
+#include "base/version.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "onnx/onnx.h"
@@ -11,21 +12,24 @@
 
 #include <unistd.h>
 
-/* Of an archive, whose zip has checksums, the directory is enough; anything else is read as a whole. */
-static bool add_file(run *r, const t2o_file *file, t2o_digest *h)
+static void add_digest(t2o_digest *h, const t2o_digest *part)
 {
-    bool zip = file->size > 4 && !memcmp(file->bytes, "PK\3\4", 4);
-    return zip ? t2o_pt2_digest(r->s, file, h) : t2o_file_digest(r->s, file, h);
+    t2o_digest_number(h, part->a);
+    t2o_digest_number(h, part->b);
 }
 
+/* Of an archive, whose zip has checksums, the directory is enough; anything else is read as a whole. */
 static bool add_input(run *r, t2o_digest *h)
 {
-    if (!add_file(r, r->file, h))
+    const t2o_onnx_source *onnx = r->source->onnx;
+    if (!onnx)
+        add_digest(h, &r->source->contents);
+    else if (!t2o_file_digest(r->s, r->file, h))
         return false;
-    for (size_t i = 0; r->source->onnx && i < r->source->onnx->files.n; i++)
-        if (!add_file(r, r->source->onnx->files.at[i], h))
+    for (size_t i = 0; onnx && i < onnx->files.n; i++)
+        if (!t2o_file_digest(r->s, onnx->files.at[i], h))
             return false;
-    return !r->weights_file || add_file(r, r->weights_file, h);
+    return !r->weights_file || t2o_file_digest(r->s, r->weights_file, h);
 }
 
 static bool add_rules(run *r, t2o_digest *h)
@@ -38,8 +42,7 @@ static bool add_rules(run *r, t2o_digest *h)
         rules = t2o_script_digest(r->script);
     else if (!t2o_script_digest_rules(r->s, &o, &rules))
         return false;
-    t2o_digest_number(h, rules.a);
-    t2o_digest_number(h, rules.b);
+    add_digest(h, &rules);
     return true;
 }
 

@@ -11,18 +11,23 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def resnet18(path, seed=0):
-    """torchvision's resnet18 as PyTorch 2.13 exports it, with random weights: 47 MB."""
-    kept = json.loads(lzma.decompress((HERE / "resnet18.json.xz").read_bytes()))
+def network(path, name, seed=0):
+    """A network of torchvision as PyTorch 2.13 exports it (make_programs.py), with random weights: resnet18 takes 47 MB,
+    vit_b_16 346."""
+    kept = json.loads(lzma.decompress((HERE / f"{name}.json.xz").read_bytes()))
     rng = np.random.default_rng(seed)
     records = {}
     for entry in kept["weights"]["config"].values():
         meta = entry["tensor_meta"]
         shape = [d["as_int"] for d in meta["sizes"]]
-        values = rng.standard_normal(shape) * 0.05 + (0.5 if len(shape) == 1 else 0)
+        values = rng.standard_normal(shape, np.float32) * np.float32(0.05) + np.float32(0.5 if len(shape) == 1 else 0)
         kind = np.float32 if meta["dtype"] == 7 else np.int64
         records[entry["path_name"]] = np.abs(values).astype(kind) if len(shape) == 1 else values.astype(kind)
     write(path, kept["program"], kept["weights"], records)
+
+
+def resnet18(path):
+    network(path, "resnet18")
 
 
 def chain(path, nodes):
@@ -60,17 +65,17 @@ def layers(path, count, width=16):
     write(path, program(calls, shapes, weights), {"config": config}, records)
 
 
-def sparse(path, size):
-    """Two products with matrices, one of which takes so many bytes: a hole in the file."""
-    rows = size // 4096
-    weights = {"large.weight": [rows, 1024], "small.weight": [16, 1024]}
-    calls = [call("aten.linear.default", "linear_0", {"input": tensor("x"), "weight": tensor("p_large_weight")}),
-             call("aten.linear.default", "linear_1", {"input": tensor("x"), "weight": tensor("p_small_weight")})]
+def products(path, count, rows, columns, hole=False):
+    """Matrices of random numbers, x times each of them; or a hole in the file in the place of each."""
+    weights = {f"matrices.{i}": [rows, columns] for i in range(count)}
+    calls = [call("aten.linear.default", f"linear_{i}", {"input": tensor("x"), "weight": tensor(f"p_matrices_{i}")})
+             for i in range(count)]
+    names = [c["name"] for c in calls]
     config = {name: {"path_name": f"weight_{i}", "is_param": True, "use_pickle": False, "tensor_meta": meta(shape)}
               for i, (name, shape) in enumerate(weights.items())}
-    shapes = {"x": [1, 1024], "linear_0": [1, rows], "linear_1": [1, 16]}
-    write(path, program(calls, shapes, weights, ["linear_0", "linear_1"]), {"config": config},
-          {"weight_0": rows * 4096, "weight_1": np.ones([16, 1024], np.float32)})
+    shapes = {"x": [1, columns], **{name: [1, rows] for name in names}}
+    data = rows * columns * 4 if hole else np.random.default_rng(0).standard_normal([rows, columns], np.float32)
+    write(path, program(calls, shapes, weights, names), {"config": config}, {f"weight_{i}": data for i in range(count)})
 
 
 # ---- the parts of a program ----
