@@ -24,13 +24,15 @@ OUTSIDE = [
     (r"\blua\.h|lauxlib|lualib", {"src/script/"}),
 ]
 MEMORY = {"src/base/arena.c": {"calloc", "free"},
-          "src/script/state.c": {"realloc", "free"},   # Lua's allocator
+          "src/base/file.c": {"free"},                 # what realpath gave
+          "src/script/state.c": {"malloc", "realloc", "free"},   # Lua's allocator
           "src/script/load.c": {"free"}}               # what realpath gave
 # Names of operators in C, beside src/pass: (file, names).
 SPELT = {
     "src/graph/expr.c": {"Add", "Mul", "Max", "Min", "Mod", "Pow", "Identity"},  # sympy's functions
     "src/graph/infix.c": {"Add", "Sub", "Mul", "Mod", "Pow", "And", "Or", "Not"},
     "src/script/translate.c": {"onnx::Identity", "onnx::Cast"},                  # what joins the ends of a graph
+    "src/pt2/write.c": {"Add", "Mul", "Max", "Min", "Mod", "higher_order::while_loop"},  # sympy's; a body's form
     "src/script/build.c": {"onnx::Identity"},                                    # and of a body
     "src/onnx/read.c": {"onnx::Identity", "Constant"},                           # the same, and constants of a file
 }

@@ -20,6 +20,13 @@ local OpsetRegistry = {}
 
 opset.registry = OpsetRegistry
 
+--- The header of a rule about an ONNX operator, taken apart.
+---@param text string "Clip(input, min?, max?) {axis=0}"
+---@return string op
+---@return string[] inputs
+---@return table<string, any> defaults of the attributes that have one
+function opset.parse(text) end
+
 --- The operator exists below the bound in another form: g builds in the signatures of the opset below it. The function
 --- returns the new outputs; nil keeps the node as it is.
 ---

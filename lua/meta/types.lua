@@ -9,8 +9,8 @@ local types = {}
 ---@return boolean
 function types.is_wrapped(v) end
 
---- The Python number that a value stands for: nil where it stands for none, false where the number is not known. What is
---- no value is returned as it is.
+--- The Python number that a value stands for: nil where it stands for none, false where the number is not known. What
+--- is no value is returned as it is.
 ---@param x t2o.Value|t2o.Number|t2o.Dim
 ---@return t2o.Number|t2o.Dim|false|nil
 function types.number_of(x) end

@@ -83,8 +83,8 @@ local function bins_of(g, from, to, bins, pixels)
 end
 
 -- The mean of each bin over the pixels that begin in it, every bin having channels of its own.
-torchvision:rule("ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) "
-                 .. "-> (Tensor, Tensor)",
+torchvision:rule("ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+                 .. "SymInt pooled_width) -> (Tensor, Tensor)",
   function(g, a, n)
     local h, w, x = a.pooled_height, a.pooled_width, a.input
     if not util.all_static { h, w } then g.decline("a dynamic number of bins") end

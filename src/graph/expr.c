@@ -19,10 +19,13 @@ typedef struct range {
     int64_t min, max;
 } range;
 
+#define SMALL_INTS 1024 /* sizes that come again and again */
+
 struct t2o_exprs {
     t2o_session *s;
     t2o_map table, ranges, fresh;
     uint32_t next_id, next_fresh;
+    const t2o_expr *ints[SMALL_INTS]; /* of table; NULL until it is asked for */
 };
 
 typedef struct term {
@@ -72,7 +75,13 @@ static const t2o_expr *unique(t2o_exprs *e, t2o_expr_kind kind, int64_t value, c
 
 const t2o_expr *t2o_expr_int(t2o_exprs *e, int64_t value)
 {
-    return unique(e, T2O_EXPR_INT, value, NULL, NULL, 0);
+    bool small = value >= 0 && value < SMALL_INTS;
+    if (small && e->ints[value])
+        return e->ints[value];
+    const t2o_expr *x = unique(e, T2O_EXPR_INT, value, NULL, NULL, 0);
+    if (small)
+        e->ints[value] = x;
+    return x;
 }
 
 const t2o_expr *t2o_expr_symbol(t2o_exprs *e, const char *name)
@@ -210,6 +219,10 @@ static const t2o_expr *combine(t2o_exprs *e, const t2o_expr *a, const t2o_expr *
 {
     if (!a || !b)
         return NULL;
+    int64_t sum;
+    if (a->kind == T2O_EXPR_INT && b->kind == T2O_EXPR_INT && !__builtin_mul_overflow(b->value, scale, &sum) &&
+        !__builtin_add_overflow(a->value, sum, &sum))
+        return t2o_expr_int(e, sum);
     terms list = { 0 };
     t2o_push(e->s->arena, &list, ((term){ 0, NULL }));
     if (!add_terms_of(e, &list, a, 1) || !add_terms_of(e, &list, b, scale))
@@ -263,6 +276,9 @@ const t2o_expr *t2o_expr_mul(t2o_exprs *e, const t2o_expr *a, const t2o_expr *b)
 {
     if (!a || !b)
         return NULL;
+    int64_t product;
+    if (a->kind == T2O_EXPR_INT && b->kind == T2O_EXPR_INT)
+        return __builtin_mul_overflow(a->value, b->value, &product) ? NULL : t2o_expr_int(e, product);
     terms left = { 0 }, right = { 0 }, list = { 0 };
     if (!add_terms_of(e, &left, a, 1) || !add_terms_of(e, &right, b, 1))
         return NULL;

@@ -101,8 +101,31 @@ static void convert(t2o_dtype from, const uint8_t *in, t2o_dtype to, uint8_t *ou
     }
 }
 
+/* An element of 4 or 2 bits; the first of a byte is in its low ones. */
+static double small_element(t2o_dtype d, const uint8_t *data, int64_t at)
+{
+    static const double float4[8] = { 0, 0.5, 1, 1.5, 2, 3, 4, 6 };
+    int64_t bits = t2o_dtype_bits(d), all = 1 << bits;
+    int64_t x = data[at * bits / 8] >> (at * bits % 8) & (all - 1);
+    if (d == T2O_FLOAT4_E2M1)
+        return x & 8 ? -float4[x & 7] : float4[x];
+    bool negative = (d == T2O_INT4 || d == T2O_INT2) && x >= all / 2;
+    return (double)(negative ? x - all : x);
+}
+
+static void read_small(const t2o_tensor *t, int64_t first, int64_t n, uint8_t *out)
+{
+    size_t size = t2o_dtype_size(t->dtype);
+    for (int64_t i = 0; i < n; i++)
+        t2o_element_from_double(t->dtype, small_element(t->stored, t->data, first + i), out + (size_t)i * size);
+}
+
 static void read_converted(const t2o_tensor *t, int64_t first, int64_t n, uint8_t *out)
 {
+    if (t2o_dtype_bits(t->stored) < 8) {
+        read_small(t, first, n, out);
+        return;
+    }
     uint8_t block[4096];
     t2o_tensor as_stored = *t;
     as_stored.dtype = t->stored;
@@ -256,7 +279,8 @@ t2o_value *t2o_value_new(t2o_graph *g, t2o_value_kind kind, const char *name, t2
 static void set_content(t2o_value *v, const t2o_tensor *data)
 {
     int64_t n = t2o_tensor_count(data);
-    if (!t2o_dtype_is_int(data->dtype) || !t2o_dtype_size(data->dtype) || data->rank > 1 || n < 0 || n > MAX_CONTENT || !data->data)
+    if (!t2o_dtype_is_int(data->dtype) || !t2o_dtype_size(data->dtype) || data->rank > 1 || n < 0 || n > MAX_CONTENT ||
+        !data->data)
         return;
     v->content = T2O_NEW_N(v->graph->s->arena, const t2o_expr *, n ? n : 1);
     for (int64_t i = 0; i < n; i++) {

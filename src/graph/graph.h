@@ -11,6 +11,7 @@
 #ifndef T2O_GRAPH_GRAPH_H
 #define T2O_GRAPH_GRAPH_H
 
+#include "base/digest.h"
 #include "base/session.h"
 #include "graph/dtype.h"
 #include "graph/expr.h"
@@ -47,8 +48,8 @@ int64_t t2o_tensor_count(const t2o_tensor *t);
 int64_t t2o_tensor_bytes(const t2o_tensor *t);
 /* Whether the bytes can be used as they lie. */
 bool t2o_tensor_contiguous(const t2o_tensor *t);
-/* Copies n elements from element number `first` (row-major) to out, contiguously. Conversion to a narrower float rounds to
- * the nearest, and a finite number that is too large becomes the largest. */
+/* Copies n elements from element number `first` (row-major) to out, contiguously. Conversion to a narrower float
+ * rounds to the nearest, and a finite number that is too large becomes the largest. */
 void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out);
 
 typedef enum t2o_value_kind {
@@ -221,7 +222,8 @@ struct t2o_graph {
     T2O_VEC(t2o_value *) inputs;
     T2O_VEC(t2o_output_spec) outputs;
     T2O_VEC(t2o_value *) constants; /* ONNX: initialisers in order of first use; torch: weights are inputs */
-    T2O_VEC(t2o_graph *) functions; /* ONNX, of a model: its own operators; a function's name is its op, "domain::Name" */
+    T2O_VEC(t2o_graph *)
+    functions; /* ONNX, of a model: its own operators; a function's name is its op, "domain::Name" */
     T2O_VEC(t2o_value *) values;    /* all of them */
     t2o_node *first, *last;
     uint32_t n_nodes;
@@ -241,6 +243,7 @@ typedef T2O_VEC(t2o_weight) t2o_weight_list;
 /* What is known of a program beside its graph. */
 typedef struct t2o_program {
     const char *path, *model;    /* the archive, the model's name in it */
+    t2o_digest contents;         /* of the archive's directory: names, places, sizes and checksums */
     const char *torch_version;
     int schema_major, schema_minor;
     int64_t aten_opset;

@@ -91,7 +91,8 @@ static void print_arg(const t2o_node *n, const t2o_arg *arg, FILE *out)
 
 static void print_node(const t2o_node *n, FILE *out, int indent)
 {
-    bool torch = n->returns || (!n->opset && strncmp(n->op, "onnx::", 6)); /* arguments are attributes that name operands */
+    bool torch = n->returns ||
+                 (!n->opset && strncmp(n->op, "onnx::", 6)); /* arguments are attributes that name operands */
     const char *comma = "";
     fprintf(out, "%*s", indent, "");
     for (uint32_t i = 0; i < n->n_outputs; i++)

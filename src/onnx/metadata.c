@@ -1,6 +1,7 @@
 /* metadata.c: the key-value texts of nodes, values and the graph. */
 #include "onnx/metadata.h"
 
+#include "base/text.h"
 #include "graph/meta.h"
 #include "onnx/onnx.h"
 
@@ -11,33 +12,19 @@
 #define SPEC "pkg.torch.export.graph_signature."
 #define RULE "pkg.t2o.rule"
 
-/* ---- Growing text ---- */
-
-typedef struct text {
-    t2o_arena *arena;
-    T2O_VEC(char) chars;
-} text;
-
-static void put_n(text *t, const char *s, size_t n)
+static void put_n(t2o_string *t, const char *s, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        t2o_push(t->arena, &t->chars, s[i]);
+    t2o_string_add_n(t, s, n);
 }
 
-static void put(text *t, const char *s)
+static void put(t2o_string *t, const char *s)
 {
-    put_n(t, s, strlen(s));
-}
-
-static const char *finish(text *t)
-{
-    t2o_push(t->arena, &t->chars, '\0');
-    return t->chars.at;
+    t2o_string_add(t, s);
 }
 
 /* ---- Python's forms ---- */
 
-static void put_escaped(text *t, unsigned char c, char quote)
+static void put_escaped(t2o_string *t, unsigned char c, char quote)
 {
     static const char *const short_forms[] = {
         ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t", ['\\'] = "\\\\"
@@ -52,19 +39,33 @@ static void put_escaped(text *t, unsigned char c, char quote)
         put_n(t, (const char *)&c, 1);
 }
 
+/* How many bytes stand as they are. */
+static size_t plain_length(const char *s, char quote)
+{
+    size_t n = 0;
+    while ((unsigned char)s[n] >= 0x20 && s[n] != 0x7f && s[n] != '\\' && s[n] != quote)
+        n++;
+    return n;
+}
+
 /* repr(str): in single quotes, unless only those stand in it. */
-static void put_repr(text *t, const char *s)
+static void put_repr(t2o_string *t, const char *s)
 {
     char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
     put_n(t, &quote, 1);
-    for (; *s; s++)
-        put_escaped(t, (unsigned char)*s, quote);
+    while (*s) {
+        size_t n = plain_length(s, quote);
+        put_n(t, s, n);
+        s += n;
+        if (*s)
+            put_escaped(t, (unsigned char)*s++, quote);
+    }
     put_n(t, &quote, 1);
 }
 
 /* A decimal form of "d.ddde+xx" without an exponent, as repr(float) has it between 1e-4 and
  * 1e16. */
-static void put_plain(text *t, double f, int digits, int exponent)
+static void put_plain(t2o_string *t, double f, int digits, int exponent)
 {
     char form[64];
     int decimals = digits - 1 - exponent;
@@ -73,7 +74,7 @@ static void put_plain(text *t, double f, int digits, int exponent)
 }
 
 /* repr(float): the fewest digits that give the same number. */
-static void put_float(text *t, double f)
+static void put_float(t2o_string *t, double f)
 {
     char form[40];
     if (f != f || f - f != 0) {
@@ -98,9 +99,9 @@ static const char *name_in_program(const t2o_value *v)
     return v->original_name ? v->original_name : v->name ? v->name : "?";
 }
 
-static void put_arg(text *t, const t2o_node *n, const t2o_arg *arg);
+static void put_arg(t2o_string *t, const t2o_node *n, const t2o_arg *arg);
 
-static void put_items(text *t, const t2o_node *n, const t2o_arg *arg)
+static void put_items(t2o_string *t, const t2o_node *n, const t2o_arg *arg)
 {
     bool map = arg->kind == T2O_ARG_MAP;
     put(t, map ? "{" : "[");
@@ -115,7 +116,7 @@ static void put_items(text *t, const t2o_node *n, const t2o_arg *arg)
     put(t, map ? "}" : "]");
 }
 
-static void put_complex(text *t, const t2o_arg *arg)
+static void put_complex(t2o_string *t, const t2o_arg *arg)
 {
     put(t, "(");
     put_float(t, arg->f);
@@ -124,12 +125,12 @@ static void put_complex(text *t, const t2o_arg *arg)
     put(t, "j)");
 }
 
-static void put_arg(text *t, const t2o_node *n, const t2o_arg *arg)
+static void put_arg(t2o_string *t, const t2o_node *n, const t2o_arg *arg)
 {
     switch (arg->kind) {
     case T2O_ARG_NONE: put(t, "None"); break;
     case T2O_ARG_VALUE: put(t, "%"); put(t, name_in_program(n->inputs[arg->index])); break;
-    case T2O_ARG_INT: put(t, t2o_printf(t->arena, "%" PRId64, arg->i)); break;
+    case T2O_ARG_INT: t2o_string_add_int(t, arg->i); break;
     case T2O_ARG_FLOAT: put_float(t, arg->f); break;
     case T2O_ARG_BOOL: put(t, arg->b ? "True" : "False"); break;
     case T2O_ARG_COMPLEX: put_complex(t, arg); break;
@@ -148,7 +149,7 @@ static void put_arg(text *t, const t2o_node *n, const t2o_arg *arg)
 }
 
 /* Positional arguments in the form of a tuple, or the keyword ones in the form of a dict. */
-static void put_args(text *t, const t2o_node *n, bool keyword)
+static void put_args(t2o_string *t, const t2o_node *n, bool keyword)
 {
     uint32_t count = 0;
     put(t, keyword ? "{" : "(");
@@ -194,19 +195,26 @@ static uint32_t n_users(const t2o_node *n)
 
 static const char *fx_text(t2o_arena *arena, const t2o_node *n)
 {
-    text t = { .arena = arena };
+    t2o_string t;
+    t2o_string_start(&t, arena);
     const char *target = target_of(arena, n), *prefix = "torch.ops.";
     if (!strncmp(target, "_operator.", 10))
         prefix = "", target++;
     else if (!strncmp(target, "torch.", 6) || !strncmp(target, "math.", 5))
         prefix = "";
-    put(&t, t2o_printf(arena, "%%%s : [num_users=%u] = call_function[target=%s%s](args = ",
-                       node_name(n), n_users(n), prefix, target));
+    put(&t, "%");
+    put(&t, node_name(n));
+    put(&t, " : [num_users=");
+    t2o_string_add_int(&t, n_users(n));
+    put(&t, "] = call_function[target=");
+    put(&t, prefix);
+    put(&t, target);
+    put(&t, "](args = ");
     put_args(&t, n, false);
     put(&t, ", kwargs = ");
     put_args(&t, n, true);
     put(&t, ")");
-    return finish(&t);
+    return t2o_string_end(&t);
 }
 
 /* ---- Users of torch nodes ---- */
@@ -282,22 +290,28 @@ static const char *target_text(t2o_arena *arena, const t2o_node *n)
 
 static const char *namespace_text(t2o_arena *arena, const modules *stack)
 {
-    text t = { .arena = arena };
-    for (size_t i = 0; i < stack->n; i++)
-        put(&t, t2o_printf(arena, "%s%s: %s", i ? "/" : "", stack->at[i].path, stack->at[i].type));
-    return finish(&t);
+    t2o_string t;
+    t2o_string_start(&t, arena);
+    for (size_t i = 0; i < stack->n; i++) {
+        put(&t, i ? "/" : "");
+        put(&t, stack->at[i].path);
+        put(&t, ": ");
+        put(&t, stack->at[i].type);
+    }
+    return t2o_string_end(&t);
 }
 
 static const char *list_text(t2o_arena *arena, const modules *stack, bool types)
 {
-    text t = { .arena = arena };
+    t2o_string t;
+    t2o_string_start(&t, arena);
     put(&t, "[");
     for (size_t i = 0; i < stack->n; i++) {
         put(&t, i ? ", " : "");
         put_repr(&t, types ? stack->at[i].type : stack->at[i].path);
     }
     put(&t, "]");
-    return finish(&t);
+    return t2o_string_end(&t);
 }
 
 /* ---- Lists of properties ---- */
@@ -369,10 +383,12 @@ void t2o_metadata_of_output(t2o_props *out, const t2o_output_spec *o)
 
 /* ---- The graph's ---- */
 
-static void put_spec(text *t, const char *name, t2o_spec_kind kind, const char *target,
+static void put_spec(t2o_string *t, const char *name, t2o_spec_kind kind, const char *target,
                      const char *persistent)
 {
-    put(t, t2o_printf(t->arena, "%s: %s", name ? name : "", t2o_spec_name(kind)));
+    put(t, name ? name : "");
+    put(t, ": ");
+    put(t, t2o_spec_name(kind));
     if (target)
         put(t, t2o_printf(t->arena, " target='%s'", target));
     if (persistent)
@@ -382,7 +398,8 @@ static void put_spec(text *t, const char *name, t2o_spec_kind kind, const char *
 
 static const char *signature_text(t2o_arena *arena, const t2o_graph *torch)
 {
-    text t = { .arena = arena };
+    t2o_string t;
+    t2o_string_start(&t, arena);
     put(&t, "\n# inputs\n");
     for (size_t i = 0; i < torch->inputs.n; i++) {
         const t2o_value *v = torch->inputs.at[i];
@@ -393,7 +410,7 @@ static const char *signature_text(t2o_arena *arena, const t2o_graph *torch)
         const t2o_output_spec *o = &torch->outputs.at[i];
         put_spec(&t, o->value ? name_in_program(o->value) : o->name, o->kind, o->target, NULL);
     }
-    return finish(&t);
+    return t2o_string_end(&t);
 }
 
 static const char *bound_text(t2o_arena *arena, int64_t bound)
@@ -405,7 +422,8 @@ static const char *bound_text(t2o_arena *arena, int64_t bound)
 
 static const char *ranges_text(t2o_arena *arena, const t2o_program *p)
 {
-    text t = { .arena = arena };
+    t2o_string t;
+    t2o_string_start(&t, arena);
     put(&t, "{");
     for (size_t i = 0; i < p->range_symbols.n; i++) {
         const char *symbol = p->range_symbols.at[i];
@@ -415,7 +433,7 @@ static const char *ranges_text(t2o_arena *arena, const t2o_program *p)
                            bound_text(arena, max)));
     }
     put(&t, "}");
-    return finish(&t);
+    return t2o_string_end(&t);
 }
 
 void t2o_metadata_of_graph(t2o_props *out, const t2o_graph *g)

@@ -86,8 +86,9 @@ void t2o_onnx_close(const t2o_program *program);
 bool t2o_onnx_sniff(const uint8_t *bytes, size_t n);
 
 /* Writes the model; every value must have a name. Where weights go into a file of their own, *data is its output, else
- * NULL. False after E0102 (it would exceed protobuf's 2 GiB even so, or holds what ONNX cannot), E0101 or E0507. Does not
- * commit: a full disk is told by t2o_output_commit. Uses the marks of the nodes of the program's graph; leaves 0. */
+ * NULL. False after E0102 (it would exceed protobuf's 2 GiB even so, or holds what ONNX cannot), E0101 or E0507. Does
+ * not commit: a full disk is told by t2o_output_commit. Uses the marks of the nodes of the program's graph; leaves 0.
+ * */
 bool t2o_onnx_write(const t2o_graph *g, const t2o_onnx_options *options, t2o_output *out, t2o_output **data);
 
 #endif

@@ -5,6 +5,7 @@
  * elements do not lie side by side is packed with the address of its t2o_tensor in place of
  * bytes: append() knows that address and writes the elements block by block.
  */
+#include "base/version.h"
 #include "onnx/metadata.h"
 #include "onnx/onnx.h"
 
@@ -12,10 +13,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#ifndef T2O_VERSION
-#define T2O_VERSION "0.1.0"
-#endif
 
 #define BLOCK 65536 /* bytes of a strided tensor that are gathered at a time */
 #define EXTERNAL_BYTES 1024          /* smaller initialisers always stand in the model */
@@ -798,14 +795,76 @@ static void append(ProtobufCBuffer *buffer, size_t n, const uint8_t *bytes)
         t2o_output_write(to->out, bytes, n);
 }
 
+/* protobuf-c adds up the size of a message anew for each message around it. So a model is written in pieces, in the
+ * order of the fields, and the nodes, of which there may be very many, one by one. */
+typedef struct pieces {
+    Onnx__ModelProto head, tail; /* what stands before the graph, and behind it */
+    Onnx__GraphProto rest;       /* the graph without its nodes, which come first */
+    uint32_t *nodes;             /* their sizes */
+    uint64_t graph, total;
+} pieces;
+
+enum { GRAPH_NODE = 1, MODEL_GRAPH = 7 }; /* numbers of fields */
+
+static size_t put_varint(uint8_t *to, uint64_t number)
+{
+    size_t n = 0;
+    for (; number >= 0x80; number >>= 7)
+        to[n++] = (uint8_t)(number | 0x80);
+    to[n++] = (uint8_t)number;
+    return n;
+}
+
+/* What stands before a nested message of this size. */
+static size_t put_header(uint8_t *to, unsigned field, uint64_t size)
+{
+    to[0] = (uint8_t)(field << 3 | 2);
+    return 1 + put_varint(to + 1, size);
+}
+
+static void add_up(writer *w, const Onnx__ModelProto *m, pieces *p)
+{
+    uint8_t header[16];
+    p->head = *m;
+    p->head.graph = NULL;
+    p->head.n_opset_import = p->head.n_metadata_props = p->head.n_functions = 0;
+    onnx__model_proto__init(&p->tail);
+    p->tail.n_opset_import = m->n_opset_import, p->tail.opset_import = m->opset_import;
+    p->tail.n_metadata_props = m->n_metadata_props, p->tail.metadata_props = m->metadata_props;
+    p->tail.n_functions = m->n_functions, p->tail.functions = m->functions;
+    p->rest = *m->graph;
+    p->rest.n_node = 0;
+    p->nodes = T2O_NEW_N(w->arena, uint32_t, m->graph->n_node + 1);
+    p->graph = onnx__graph_proto__get_packed_size(&p->rest);
+    for (size_t i = 0; i < m->graph->n_node; i++) {
+        p->nodes[i] = (uint32_t)onnx__node_proto__get_packed_size(m->graph->node[i]);
+        p->graph += put_header(header, GRAPH_NODE, p->nodes[i]) + p->nodes[i];
+    }
+    p->total = onnx__model_proto__get_packed_size(&p->head) + onnx__model_proto__get_packed_size(&p->tail) +
+               put_header(header, MODEL_GRAPH, p->graph) + p->graph;
+}
+
+static void pack(stream *to, const Onnx__ModelProto *m, const pieces *p)
+{
+    uint8_t header[16];
+    onnx__model_proto__pack_to_buffer(&p->head, &to->base);
+    append(&to->base, put_header(header, MODEL_GRAPH, p->graph), header);
+    for (size_t i = 0; i < m->graph->n_node; i++) {
+        append(&to->base, put_header(header, GRAPH_NODE, p->nodes[i]), header);
+        onnx__node_proto__pack_to_buffer(m->graph->node[i], &to->base);
+    }
+    onnx__graph_proto__pack_to_buffer(&p->rest, &to->base);
+    onnx__model_proto__pack_to_buffer(&p->tail, &to->base);
+}
+
 /* The tensors alone are summed first, in 64 bits: then the sizes that protobuf-c adds up cannot
  * overflow. */
-static bool fits(writer *w, const Onnx__ModelProto *model)
+static bool fits(writer *w, const Onnx__ModelProto *model, pieces *p)
 {
-    uint64_t size = w->tensor_bytes;
-    if (size <= INT32_MAX)
-        size = onnx__model_proto__get_packed_size(model);
-    return size <= INT32_MAX;
+    if (w->tensor_bytes > INT32_MAX)
+        return false;
+    add_up(w, model, p);
+    return p->total <= INT32_MAX;
 }
 
 /* The writer of a model with its structures built; NULL after an error. */
@@ -845,19 +904,23 @@ bool t2o_onnx_write(const t2o_graph *g, const t2o_onnx_options *options, t2o_out
     writer w = { .options = options };
     const Onnx__ModelProto *model = build(&w, g, options->weights);
     *data = NULL;
-    if (model && options->weights == T2O_WEIGHTS_EMBED && options->data_path && !fits(&w, model)) {
+    pieces p;
+    bool fit = model && fits(&w, model, &p);
+    if (model && !fit && options->weights == T2O_WEIGHTS_EMBED && options->data_path) {
         t2o_warn(g->s, "the model takes more than 2 GiB, so its weights go into %s", base_name(options->data_path));
         model = build(&w, g, T2O_WEIGHTS_EXTERNAL);
+        fit = model && fits(&w, model, &p);
     }
     if (!model)
         return false;
-    if (!fits(&w, model))
-        return t2o_fail(g->s, "E0102", "the model takes more than 2 GiB (2^31-1 bytes), the most that one ONNX file holds");
+    if (!fit)
+        return t2o_fail(g->s, "E0102",
+                        "the model takes more than 2 GiB (2^31-1 bytes), the most that one ONNX file holds");
     if (w.strided.n)
         qsort(w.strided.at, w.strided.n, sizeof *w.strided.at, by_address);
     if (options->archive)
         t2o_output_copies_from(out, options->archive);
     stream to = { .base.append = append, .w = &w, .out = out };
-    protobuf_c_message_pack_to_buffer(&model->base, &to.base);
+    pack(&to, model, &p);
     return !w.external.n || write_external(&w, data);
 }

@@ -156,8 +156,9 @@ static bool set_symbol(editor *e, const char *request)
     if (!dim)
         return t2o_failed(e->s) ? false : t2o_fail(e->s, "E0201", "--set %s: nothing is known of it", request);
     if (dim->kind == T2O_EXPR_INT)
-        return dim->value == number ? true : t2o_fail(e->s, "E0201", "--set %s: the dimension is fixed to %lld", request,
-                                                      (long long)dim->value);
+        return dim->value == number ? true
+                                    : t2o_fail(e->s, "E0201", "--set %s: the dimension is fixed to %lld", request,
+                                               (long long)dim->value);
     int64_t value = solve(dim, number, &symbol);
     if (value < 0 || !in_range(e, symbol->name, value)) {
         t2o_fail(e->s, "E0201", "--set %s: the archive does not allow that size", request);

@@ -104,7 +104,8 @@ static void note_reader(void *number, t2o_value **v)
     (*v)->mark = (*v)->mark == 0 || (*v)->mark == reader ? reader : MIXED;
 }
 
-/* What has no place in the program (shapes, casts, writes made pure) goes with its readers where they are of one group. */
+/* What has no place in the program (shapes, casts, writes made pure) goes with its readers where they are of one
+ * group. */
 static void adopt(grouping *f)
 {
     for (size_t i = 0; i < f->g->outputs.n; i++)

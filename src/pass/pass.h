@@ -17,8 +17,8 @@ typedef struct t2o_view_oracle {
     t2o_value *(*rebuild)(void *ctx, const t2o_node *view, uint32_t output, t2o_value *base, t2o_value *changed,
                           t2o_node *before);
     /* Of an op of kind 4: results[i] = what its output number i is, and written[i] = what its operand number i holds
-     * afterwards; NULL where the node gives it or it is as it was. What makes them is built before the node. False after
-     * an error. */
+     * afterwards; NULL where the node gives it or it is as it was. What makes them is built before the node. False
+     * after an error. */
     bool (*effects)(void *ctx, t2o_node *n, t2o_value **results, t2o_value **written);
     void *ctx;
 } t2o_view_oracle;
@@ -28,11 +28,13 @@ typedef struct t2o_view_oracle {
 bool t2o_pass_inline(t2o_graph *g);
 
 /* Torch: in-place ops and those that write into `out` arguments become pure ones, whose result takes the tensor's place
- * from there on, also where it is seen through views. Inputs and state that are written become outputs behind the program's own (T2O_SPEC_..._MUTATION).
- * False after E0304: a write through what may or may not be a view, or into an operand of a body. */
+ * from there on, also where it is seen through views. Inputs and state that are written become outputs behind the
+ * program's own (T2O_SPEC_..._MUTATION). False after E0304: a write through what may or may not be a view, or into an
+ * operand of a body. */
 bool t2o_pass_functional(t2o_graph *g, const t2o_view_oracle *views);
 
-/* What is asked of the dimensions of a program's inputs. A place is "s77", a symbol, or "x:0", a dimension of an input. */
+/* What is asked of the dimensions of a program's inputs. A place is "s77", a symbol, or "x:0", a dimension of an
+ * input. */
 typedef struct t2o_dim_requests {
     const char *const *rename;  /* "s77=batch", "x:0=batch" */
     size_t n_rename;
@@ -46,7 +48,7 @@ typedef struct t2o_dim_requests {
  * a number that it cannot have, two symbols of one name) or E0104 (one that must vary is fixed). */
 bool t2o_pass_dims(t2o_program *p, const t2o_dim_requests *requests);
 
-/* ONNX: removes nodes and constants that no output needs. */
+/* Either dialect: removes nodes and constants that no output needs. */
 void t2o_pass_dead_code(t2o_graph *g);
 
 /* ONNX: equal constants become one. Weights are equal when they are the same storage seen the same way. */
@@ -56,12 +58,12 @@ void t2o_pass_share_constants(t2o_graph *g);
  * Outputs of the graph keep their nodes. */
 void t2o_pass_share_nodes(t2o_graph *g, bool (*repeats)(const t2o_node *));
 
-/* Torch: size expressions among the arguments become values, computed by symbolic-int nodes before the call. False after
- * E0102: a symbol that no value before it has, or a function without such a node. */
+/* Torch: size expressions among the arguments become values, computed by symbolic-int nodes before the call. False
+ * after E0102: a symbol that no value before it has, or a function without such a node. */
 bool t2o_pass_sizes(t2o_graph *g);
 
-/* ONNX: the nodes of each call of a module whose class or path a glob names become a function of the model, equal bodies
- * one. Warns of modules whose nodes others lie between. */
+/* ONNX: the nodes of each call of a module whose class or path a glob names become a function of the model, equal
+ * bodies one. Warns of modules whose nodes others lie between. */
 void t2o_pass_functions(t2o_graph *g, const char *const *globs, size_t n_globs);
 
 /* Names that are asked for: of the program's inputs and outputs in their order (state has its own), and "glob=text" for

@@ -1,13 +1,13 @@
 /* share_nodes.c: equal calls become one.
  *
- * A trace computes a thing wherever the model's code asks for it, and so do rules: each layer of a transformer makes its
- * mask and its indices again. Two calls are equal when operator, operands and attributes are; what is made at random and
- * what holds a body is never equal to anything. Bodies are looked through by themselves.
+ * A trace computes a thing wherever the model's code asks for it, and so do rules: each layer of a transformer makes
+ * its mask and its indices again. Two calls are equal when operator, operands and attributes are; what is made at
+ * random and what holds a body is never equal to anything. Bodies are looked through by themselves.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-
+#include "base/text.h"
 #include "pass/pass.h"
+
+#include <stdlib.h>
 
 /* Constants take part by what they are: a pass before this one made equal ones into one. */
 static const t2o_value *now(const t2o_value *v)
@@ -15,24 +15,35 @@ static const t2o_value *now(const t2o_value *v)
     return v && v->twin ? v->twin : v;
 }
 
-/* Text that is the same for equal attributes only, or NULL where they cannot be compared. */
-static const char *arg_key(t2o_arena *a, const t2o_arg *arg)
+static void add_int(t2o_string *key, char before, int64_t number)
 {
-    const char *key;
+    t2o_string_add_n(key, &before, 1);
+    t2o_string_add_int(key, number);
+}
+
+/* Text that is the same for equal attributes only; false where they cannot be compared. */
+static bool add_arg(t2o_string *key, const t2o_arg *arg)
+{
+    bool ok = true;
     switch (arg->kind) {
-    case T2O_ARG_VALUE: return t2o_printf(a, "#%u", arg->index);
-    case T2O_ARG_INT: return t2o_printf(a, "%" PRId64, arg->i);
-    case T2O_ARG_FLOAT: return t2o_printf(a, "%a", arg->f);
-    case T2O_ARG_STRING: return t2o_printf(a, "%u\"%.*s", arg->n, (int)arg->n, arg->text);
+    case T2O_ARG_VALUE: add_int(key, '#', arg->index); break;
+    case T2O_ARG_INT: add_int(key, ' ', arg->i); break;
+    case T2O_ARG_FLOAT: t2o_string_add(key, t2o_printf(key->arena, "%a", arg->f)); break;
+    case T2O_ARG_STRING:
+        add_int(key, '"', arg->n);
+        t2o_string_add_n(key, "\"", 1);
+        t2o_string_add_n(key, arg->text, arg->n);
+        break;
     case T2O_ARG_LIST:
-        key = "[";
-        for (uint32_t i = 0; key && i < arg->n; i++) {
-            const char *item = arg_key(a, &arg->items[i]);
-            key = item ? t2o_printf(a, "%s%s,", key, item) : NULL;
+        add_int(key, '[', arg->n);
+        for (uint32_t i = 0; ok && i < arg->n; i++) {
+            t2o_string_add_n(key, ",", 1);
+            ok = add_arg(key, &arg->items[i]);
         }
-        return key;
-    default: return NULL;
+        break;
+    default: return false;
     }
+    return ok;
 }
 
 static int by_name(const void *x, const void *y)
@@ -43,20 +54,26 @@ static int by_name(const void *x, const void *y)
 
 static const char *key_of(t2o_arena *a, const t2o_node *n)
 {
-    const char *key = t2o_printf(a, "%s/%d>%u", n->op, n->opset, n->n_outputs);
+    t2o_string key;
+    t2o_string_start(&key, a);
+    t2o_string_add(&key, n->op);
+    add_int(&key, '/', n->opset);
+    add_int(&key, '>', n->n_outputs);
     const t2o_attr **attrs = T2O_NEW_N(a, const t2o_attr *, n->n_attrs + 1);
-    for (uint32_t i = 0; i < n->n_inputs; i++)
-        key = n->inputs[i] ? t2o_printf(a, "%s %p", key, (const void *)now(n->inputs[i])) : t2o_printf(a, "%s -", key);
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        t2o_string_add_n(&key, " ", 1);
+        t2o_string_add_address(&key, now(n->inputs[i]));
+    }
     for (uint32_t i = 0; i < n->n_attrs; i++)
         attrs[i] = &n->attrs[i];
     qsort(attrs, n->n_attrs, sizeof *attrs, by_name);
     for (uint32_t i = 0; i < n->n_attrs; i++) {
-        const char *text = arg_key(a, &attrs[i]->arg);
-        if (!text)
+        add_int(&key, ' ', (int64_t)strlen(attrs[i]->name));
+        t2o_string_add(&key, attrs[i]->name);
+        if (!add_arg(&key, &attrs[i]->arg))
             return NULL;
-        key = t2o_printf(a, "%s %s=%s", key, attrs[i]->name, text);
     }
-    return key;
+    return t2o_string_end(&key);
 }
 
 /* Outputs of a graph keep their own node: each has its name. Which outputs are asked for has to be the same. */

@@ -86,14 +86,94 @@ static unzFile open_zip(memory *m)
 
 /* ---- the index ---- */
 
+/* An entry of the directory and the local header that it points at are read where they lie: minizip 1.1 knows no
+ * numbers of 64 bits in the directory, and takes its time to open a file that is only to be found. */
+typedef struct entry {
+    uint64_t unpacked, packed, at; /* of the local header */
+} entry;
+
+static uint64_t number_at(const uint8_t *p, int n)
+{
+    uint64_t number = 0;
+    while (n--)
+        number = number << 8 | p[n];
+    return number;
+}
+
+/* Numbers that do not fit into 32 bits stand in an extra field, in this order. */
+static bool read_large(entry *e, const uint8_t *extra, const uint8_t *end)
+{
+    uint64_t *fields[] = { &e->unpacked, &e->packed, &e->at };
+    while (end - extra >= 4 && number_at(extra, 2) != 1 && end - extra - 4 >= (ptrdiff_t)number_at(extra + 2, 2))
+        extra += 4 + number_at(extra + 2, 2);
+    bool found = end - extra >= 4 && number_at(extra, 2) == 1;
+    extra += found ? 4 : 0;
+    for (int i = 0; i < 3; i++)
+        if (*fields[i] == UINT32_MAX) {
+            if (!found || end - extra < 8)
+                return false;
+            *fields[i] = number_at(extra, 8);
+            extra += 8;
+        }
+    return true;
+}
+
+/* False where the directory does not lie there (something stands before the zip), or is malformed. */
+static bool read_entry(const t2o_archive *a, const unz_file_info64 *info, uint64_t place, entry *e)
+{
+    uint64_t fixed = 46, n = info->size_filename, m = info->size_file_extra;
+    if (place > a->size || fixed + n + m > a->size - place || number_at(a->bytes + place, 4) != 0x02014b50)
+        return false;
+    const uint8_t *p = a->bytes + place, *extra = p + fixed + n;
+    *e = (entry){ number_at(p + 24, 4), number_at(p + 20, 4), number_at(p + 42, 4) };
+    return read_large(e, extra, extra + m);
+}
+
+/* The checks are those that minizip makes. */
+static bool agrees(const uint8_t *local, const uint8_t *name, const t2o_record *r, const unz_file_info64 *info,
+                   const entry *e)
+{
+    bool later = info->flag & 8; /* sizes and checksum stand behind the data */
+    uint64_t crc = number_at(local + 14, 4), packed = number_at(local + 18, 4), unpacked = number_at(local + 22, 4);
+    return number_at(local + 8, 2) == info->compression_method && !memcmp(name, r->name, info->size_filename) &&
+           (later || (crc == info->crc && (packed == UINT32_MAX || packed == e->packed) &&
+                      (unpacked == UINT32_MAX || unpacked == e->unpacked)));
+}
+
+static const char *locate_entry(t2o_archive *a, t2o_record *r, const unz_file_info64 *info, const entry *e)
+{
+    uint64_t fixed = 30;
+    r->size = e->unpacked;
+    r->packed = e->packed;
+    if (e->at > a->size || a->size - e->at < fixed)
+        return "reaches beyond the end of the file";
+    const uint8_t *p = a->bytes + e->at;
+    uint64_t n = number_at(p + 26, 2), start = e->at + fixed + n + number_at(p + 28, 2);
+    if (number_at(p, 4) != 0x04034b50 || n != info->size_filename || fixed + n > a->size - e->at ||
+        !agrees(p, p + fixed, r, info, e))
+        return "has a header that contradicts the directory";
+    if (start > a->size || e->packed > a->size - start)
+        return "reaches beyond the end of the file";
+    if (info->compression_method != 0)
+        return e->at > UINT32_MAX ? "is compressed and lies behind 4 GiB" : NULL;
+    if (e->packed != e->unpacked)
+        return "is stored with two different sizes";
+    r->bytes = a->bytes + start;
+    r->in_file = true;
+    return NULL;
+}
+
 /* Where the current file's bytes start is said by its local header alone. */
 static const char *locate(t2o_archive *a, unzFile zip, t2o_record *r, const unz_file_info64 *info)
 {
     int method = 0;
+    entry e;
     if (info->flag & 1)
         return "is encrypted";
     if (info->compression_method != 0 && info->compression_method != Z_DEFLATED)
         return "is compressed by a method other than deflate";
+    if (read_entry(a, info, r->place[0], &e))
+        return locate_entry(a, r, info, &e);
     if (unzOpenCurrentFile2(zip, &method, NULL, 1) != UNZ_OK)
         return "has a header that contradicts the directory";
     uint64_t start = unzGetCurrentFileZStreamPos64(zip);

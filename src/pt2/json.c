@@ -78,9 +78,27 @@ static bool skip_escape(scan *in)
     return true;
 }
 
+/* The first byte that needs a look: a quote, a backslash, NUL or one beyond ASCII. Eight at a time: the lowest top bit
+ * that is set tells it (a little-endian machine; archives are little-endian too). */
+static const uint8_t *skip_plain(const uint8_t *p, const uint8_t *end)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
+    for (; end - p >= 8; p += 8) {
+        uint64_t x;
+        memcpy(&x, p, 8);
+        uint64_t quote = x ^ ones * '"', escape = x ^ ones * '\\';
+        uint64_t hit = ((x - ones) | (quote - ones) | (escape - ones) | x) & tops;
+        if (hit)
+            return p + __builtin_ctzll(hit) / 8;
+    }
+    while (p < end && *p != '"' && *p != '\\' && *p && *p < 0x80)
+        p++;
+    return p;
+}
+
 static bool skip_string(scan *in)
 {
-    for (in->at++; in->at < in->end && *in->at != '"';) {
+    for (in->at++; (in->at = skip_plain(in->at, in->end)) < in->end && *in->at != '"';) {
         if (*in->at == '\\') {
             if (!skip_escape(in))
                 return false;
@@ -98,9 +116,8 @@ static bool skip_string(scan *in)
     return true;
 }
 
-static bool skip_word(scan *in, const char *word)
+static bool skip_word(scan *in, const char *word, size_t n)
 {
-    size_t n = strlen(word);
     if ((size_t)(in->end - in->at) < n || memcmp(in->at, word, n))
         return false;
     tag(in, in->at, n, 'f');
@@ -113,9 +130,10 @@ static void skip_number(scan *in)
     const uint8_t *start = in->at++;
     bool integer = true;
     for (; in->at < in->end; in->at++) {
-        if (*in->at >= '0' && *in->at <= '9')
+        uint8_t c = *in->at;
+        if (c >= '0' && c <= '9')
             continue;
-        if (!*in->at || !strchr(".eE+-", *in->at))
+        if (c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-')
             break;
         integer = false;
     }
@@ -124,19 +142,27 @@ static void skip_number(scan *in)
         tag(in, start, n, integer ? 'i' : 'f');
 }
 
+/* What stands between texts and numbers, but for the words that have to be looked at. */
+static const bool is_plain[256] = {
+    ['{'] = true, ['}'] = true, ['['] = true, [']'] = true, [':'] = true, [','] = true, [' '] = true,
+    ['\n'] = true, ['\r'] = true, ['\t'] = true,
+};
+
 static bool scan_text(scan *in)
 {
     while (in->at < in->end) {
         uint8_t c = *in->at;
-        if (c == '"') {
+        if (is_plain[c])
+            in->at++;
+        else if (c == '"') {
             if (!skip_string(in))
                 return false;
         } else if (c == '-' || (c >= '0' && c <= '9')) {
-            if (!skip_word(in, "-Infinity"))
+            if (c != '-' || !skip_word(in, "-Infinity", 9))
                 skip_number(in);
         } else if (c >= 0x80 || c == 0)
             return scan_fault(in, "a character that does not belong there");
-        else if (!skip_word(in, "NaN") && !skip_word(in, "Infinity"))
+        else if ((c != 'N' || !skip_word(in, "NaN", 3)) && (c != 'I' || !skip_word(in, "Infinity", 8)))
             in->at++;
     }
     return true;

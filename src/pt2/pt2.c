@@ -134,6 +134,17 @@ bool t2o_pt2_models(t2o_session *s, const t2o_file *file, t2o_model_names *out)
     return true;
 }
 
+static void add_records(const t2o_archive *a, t2o_digest *h)
+{
+    for (size_t i = 0; i < a->records.n; i++) {
+        const t2o_record *r = a->records.entries[i].value;
+        t2o_digest_text(h, r->name);
+        t2o_digest_number(h, r->size);
+        t2o_digest_number(h, r->crc);
+        t2o_digest_number(h, r->in_file ? (uint64_t)(r->bytes - a->bytes) : r->place[0]);
+    }
+}
+
 t2o_program *t2o_pt2_read(t2o_session *s, t2o_exprs *exprs, const t2o_file *file, const char *name)
 {
     model_list models = { 0 };
@@ -144,20 +155,11 @@ t2o_program *t2o_pt2_read(t2o_session *s, t2o_exprs *exprs, const t2o_file *file
     t2o_program *p = t2o_program_read(exprs, a, m->record, m->name);
     for (size_t i = 0; p && i < models.n; i++)
         t2o_push(s->arena, &p->models, models.at[i].name);
-    return p;
-}
-
-bool t2o_pt2_digest(t2o_session *s, const t2o_file *file, t2o_digest *h)
-{
-    t2o_archive *a = t2o_archive_open(s, file->path, file->bytes, file->size, false);
-    for (size_t i = 0; a && i < a->records.n; i++) {
-        const t2o_record *r = a->records.entries[i].value;
-        t2o_digest_text(h, r->name);
-        t2o_digest_number(h, r->size);
-        t2o_digest_number(h, r->crc);
-        t2o_digest_number(h, r->in_file ? (uint64_t)(r->bytes - a->bytes) : r->place[0]);
+    if (p) {
+        p->contents = t2o_digest_start();
+        add_records(a, &p->contents);
     }
-    return a != NULL;
+    return p;
 }
 
 const char *t2o_pt2_extra(t2o_session *s, const t2o_file *file, const char *name)

@@ -22,9 +22,6 @@ t2o_program *t2o_pt2_read(t2o_session *s, t2o_exprs *exprs, const t2o_file *file
 typedef T2O_VEC(const char *) t2o_model_names;
 bool t2o_pt2_models(t2o_session *s, const t2o_file *file, t2o_model_names *out);
 
-/* Adds what tells the contents of this archive apart: names, places, sizes and checksums of its records, of which the
- * zip's directory knows. False after E0502 or E0503. */
-bool t2o_pt2_digest(t2o_session *s, const t2o_file *file, t2o_digest *h);
 /* The text of a record extra/NAME (t2o_pt2_write); NULL where there is none, or after an error. */
 const char *t2o_pt2_extra(t2o_session *s, const t2o_file *file, const char *name);
 
@@ -50,9 +47,9 @@ typedef struct t2o_pickle {
  * an error. */
 bool t2o_pt2_samples(t2o_session *s, const t2o_file *file, const char *model, const t2o_pickle **out);
 
-/* Writes a program as an archive (PyTorch 2.9 to 2.14 read it). Dtypes and sizes of intermediate values need not be known;
- * inputs need their rank, and size arguments must be numbers or values (t2o_pass_sizes). False after E0102: something that
- * archives cannot hold. Does not commit. `source` becomes the record extra/t2o_source. */
+/* Writes a program as an archive (PyTorch 2.9 to 2.14 read it). Dtypes and sizes of intermediate values need not be
+ * known; inputs need their rank, and size arguments must be numbers or values (t2o_pass_sizes). False after E0102:
+ * something that archives cannot hold. Does not commit. `source` becomes the record extra/t2o_source. */
 bool t2o_pt2_write(const t2o_program *p, const char *source, t2o_output *out);
 
 #endif

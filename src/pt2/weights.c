@@ -13,6 +13,7 @@ typedef struct payload {
     t2o_json_doc *doc;
     const t2o_json *meta; /* NULL where pickled is set */
     const t2o_pickle *pickled;
+    const t2o_tensor *data; /* once it has been asked for */
 } payload;
 
 struct t2o_weights {
@@ -214,12 +215,15 @@ static bool read_payload(t2o_weights *w, const payload *p, const t2o_tensor **ou
 
 bool t2o_weights_find(t2o_weights *w, const char *name, const t2o_tensor **out, const t2o_pickle **object)
 {
-    const payload *p = t2o_map_get(&w->payloads, name);
-    *out = NULL;
+    payload *p = t2o_map_get(&w->payloads, name);
+    *out = p ? p->data : NULL;
     *object = NULL;
-    if (p && !p->pickled)
-        return read_payload(w, p, out, object);
-    if (p)
+    if (p && !p->pickled && !p->data) {
+        bool ok = read_payload(w, p, out, object);
+        p->data = *out;
+        return ok;
+    }
+    if (p && p->pickled)
         take_pickled(p->pickled, out, object);
     return true;
 }

@@ -199,7 +199,8 @@ static void put_sizes(writer *w, const t2o_value *v)
         put_size(w, v->dims[i]);
     }
     put(w, "], \"strides\": [");
-    const t2o_expr *stride = t2o_expr_int(v->graph->exprs, 1), **strides = T2O_NEW_N(w->arena, const t2o_expr *, v->rank > 0 ? v->rank : 1);
+    const t2o_expr *stride = t2o_expr_int(v->graph->exprs, 1),
+                   **strides = T2O_NEW_N(w->arena, const t2o_expr *, v->rank > 0 ? v->rank : 1);
     for (int32_t i = v->rank; i-- > 0;) {
         strides[i] = stride;
         stride = t2o_expr_mul(v->graph->exprs, stride, v->dims[i]);
@@ -321,7 +322,8 @@ static list_kind kind_of_item(const t2o_node *n, const t2o_arg *item)
     case T2O_ARG_STRING: return STRINGS;
     case T2O_ARG_NONE: return OPTIONAL_TENSORS;
     case T2O_ARG_LIST: return LISTS;
-    case T2O_ARG_VALUE: return v && v->kind == T2O_VALUE_SYMINT ? SYM_INTS : v && v->kind == T2O_VALUE_TENSOR ? TENSORS : MIXED;
+    case T2O_ARG_VALUE:
+        return v && v->kind == T2O_VALUE_SYMINT ? SYM_INTS : v && v->kind == T2O_VALUE_TENSOR ? TENSORS : MIXED;
     default: return MIXED;
     }
 }
@@ -564,8 +566,11 @@ static void put_graph(writer *w, const t2o_graph *g, bool single)
 
 static void put_input_spec(writer *w, const t2o_value *v)
 {
-    static const struct { t2o_spec_kind kind; const char *tag; } tags[] = {
-        { T2O_SPEC_PARAMETER, "parameter" }, { T2O_SPEC_BUFFER, "buffer" }, { T2O_SPEC_CONSTANT_TENSOR, "tensor_constant" },
+    static const struct { t2o_spec_kind kind; const char *tag;
+    } tags[] = {
+        { T2O_SPEC_PARAMETER, "parameter" },
+        { T2O_SPEC_BUFFER, "buffer" },
+        { T2O_SPEC_CONSTANT_TENSOR, "tensor_constant" },
     };
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
         if (tags[i].kind != v->spec)
@@ -588,8 +593,10 @@ static void put_input_spec(writer *w, const t2o_value *v)
 
 static void put_output_spec(writer *w, const t2o_output_spec *o)
 {
-    const char *tag = o->kind == T2O_SPEC_BUFFER_MUTATION ? "buffer" : o->kind == T2O_SPEC_PARAMETER_MUTATION ? "parameter"
-                      : o->kind == T2O_SPEC_USER_INPUT_MUTATION ? "user_input" : NULL;
+    const char *tag = o->kind == T2O_SPEC_BUFFER_MUTATION       ? "buffer"
+                      : o->kind == T2O_SPEC_PARAMETER_MUTATION  ? "parameter"
+                      : o->kind == T2O_SPEC_USER_INPUT_MUTATION ? "user_input"
+                                                                : NULL;
     if (o->kind == T2O_SPEC_TOKEN) {
         putf(w, "{\"token\": {\"arg\": {\"name\": \"%s\"}}}", identifier(w, o->value));
         return;

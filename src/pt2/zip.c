@@ -56,8 +56,9 @@ static long seek_output(voidpf opaque, voidpf stream, ZPOS64_T offset, int origi
 {
     (void)stream;
     t2o_zip *z = opaque;
-    uint64_t from = origin == ZLIB_FILEFUNC_SEEK_CUR ? z->at : origin == ZLIB_FILEFUNC_SEEK_END ? t2o_output_size(z->out)
-                                                                                                : 0;
+    uint64_t from = origin == ZLIB_FILEFUNC_SEEK_CUR   ? z->at
+                    : origin == ZLIB_FILEFUNC_SEEK_END ? t2o_output_size(z->out)
+                                                       : 0;
     z->at = from + offset;
     return 0;
 }

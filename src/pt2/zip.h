@@ -4,7 +4,8 @@
  *     t2o_zip_begin(z, "mlp/models/model.json", n); t2o_zip_write(z, bytes, n); t2o_zip_end(z);
  *     t2o_zip_close(z)
  *
- * Errors of the disk are kept in the output until its commit; those of the container are too, as E0101 of t2o_zip_close.
+ * Errors of the disk are kept in the output until its commit; those of the container are too, as E0101 of
+ * t2o_zip_close.
  */
 #ifndef T2O_PT2_ZIP_H
 #define T2O_PT2_ZIP_H

@@ -273,8 +273,8 @@ static int l_settle(lua_State *L)
     const char *name = n->name ? n->name : n->n_outputs && n->outputs[0] ? n->outputs[0]->name : "";
     if (!schema) {
         const char *near = t2o_schema_first(op) ? NULL : t2o_schema_suggest(op);
-        lua_pushstring(L, t2o_printf(k->s->arena, "opset %d of ONNX has no operator '%s' (node '%s')%s", n->opset, op, name,
-                                     near ? t2o_printf(k->s->arena, "; did you mean '%s'?", near) : ""));
+        lua_pushstring(L, t2o_printf(k->s->arena, "opset %d of ONNX has no operator '%s' (node '%s')%s", n->opset, op,
+                                     name, near ? t2o_printf(k->s->arena, "; did you mean '%s'?", near) : ""));
         return 1;
     }
     if (!t2o_onnx_check_node(schema, n, &why, &dtype_unsupported) && !dtype_unsupported)
@@ -329,8 +329,8 @@ static bool allows(const t2o_schema *schema, void *ctx)
     return false;
 }
 
-/* core.type_allows(node, variable, dtype) -> whether the schema lets that variable (as of type_vars) be of the dtype; else
- * false and the first opset whose schema does, or nil */
+/* core.type_allows(node, variable, dtype) -> whether the schema lets that variable (as of type_vars) be of the dtype;
+ * else false and the first opset whose schema does, or nil */
 static int l_type_allows(lua_State *L)
 {
     const t2o_node *n = check_node(L, 1);
@@ -627,15 +627,28 @@ static int l_set_node_opset(lua_State *L)
 int open_build(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "build", l_build },           { "constant", l_constant },           { "set_dtype", l_set_dtype },
+        { "build", l_build },
+        { "constant", l_constant },
+        { "set_dtype", l_set_dtype },
         { "dtype_of_number", l_dtype_of_number },
         { "packed", l_packed },
-        { "operator", l_operator },     { "body", l_body },                   { "body_input", l_body_input },
-        { "settle", l_settle },         { "type_vars", l_type_vars },   { "set_opset", l_set_opset },   { "set_node_opset", l_set_node_opset },
-        { "place", l_place },           { "resume", l_resume },
-        { "context", l_context },       { "symbol_source", l_symbol_source }, { "set_rule", l_set_rule },
-        { "keeps_unknown", l_keeps_unknown }, { "type_allows", l_type_allows }, { "converted", l_converted },
-        { "precision", l_precision }, { NULL, NULL },
+        { "operator", l_operator },
+        { "body", l_body },
+        { "body_input", l_body_input },
+        { "settle", l_settle },
+        { "type_vars", l_type_vars },
+        { "set_opset", l_set_opset },
+        { "set_node_opset", l_set_node_opset },
+        { "place", l_place },
+        { "resume", l_resume },
+        { "context", l_context },
+        { "symbol_source", l_symbol_source },
+        { "set_rule", l_set_rule },
+        { "keeps_unknown", l_keeps_unknown },
+        { "type_allows", l_type_allows },
+        { "converted", l_converted },
+        { "precision", l_precision },
+        { NULL, NULL },
     };
     luaL_setfuncs(L, functions, 0);
     return 0;

@@ -200,9 +200,11 @@ static int l_producer(lua_State *L)
 int open_calls(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "torch_graph", l_torch_graph }, { "torch_value", l_torch_value }, { "torch_call", l_torch_call }, { "set_expr", l_set_expr },
-        { "translate", l_translate }, { "producer", l_producer }, { "run_file", l_run_file },
-        { "load", l_load }, { "inline", l_inline }, { NULL, NULL },
+        { "torch_graph", l_torch_graph }, { "torch_value", l_torch_value },
+        { "torch_call", l_torch_call },   { "set_expr", l_set_expr },
+        { "translate", l_translate },     { "producer", l_producer },
+        { "run_file", l_run_file },       { "load", l_load },
+        { "inline", l_inline },           { NULL, NULL },
     };
     luaL_setfuncs(L, functions, 0);
     return 0;

@@ -7,6 +7,9 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#define PIECE 16  /* sizes of small blocks of Lua's memory are multiples of this */
+#define SMALL 256
+
 /* Where a symbol's number can be read in the graph being built: it is (n - add) / mul of a number n. */
 typedef struct symbol_source {
     t2o_value *value; /* a tensor whose dimension `axis` is n, or a scalar that is n (axis -1) */
@@ -23,6 +26,7 @@ struct t2o_script {
     struct rule_index *index; /* built-in rule files and the words in them */
     t2o_digest digest;        /* of all rules */
     size_t memory;
+    void *free_pieces[SMALL / PIECE]; /* of Lua's memory, by their size */
     int64_t ticks; /* hook calls left to the running rule */
 
     /* the rule that is running */
@@ -38,6 +42,9 @@ struct t2o_script {
     struct back_state *back; /* while an ONNX graph becomes a torch graph */
     int opset;               /* signatures that it builds with */
     t2o_map symbols;         /* name -> symbol_source */
+
+    /* answers of lua/t2o/rules.lua that hold for every call of an op */
+    t2o_map places, view_kinds;
 };
 
 t2o_script *script_of(lua_State *L);

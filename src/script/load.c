@@ -370,8 +370,8 @@ static void run_builtin(lua_State *L, rule_file *f)
     lua_pop(L, 1);
 }
 
-/* core.load(group, word): runs the built-in files of a group ("ops", "infer", "opset", "raise") in which the word stands
- * in quotes; all of the group without a word */
+/* core.load(group, word): runs the built-in files of a group ("ops", "infer", "opset", "raise") in which the word
+ * stands in quotes; all of the group without a word */
 int l_load(lua_State *L)
 {
     t2o_script *k = script_of(L);

@@ -77,8 +77,10 @@ static t2o_value *twin_of(lua_State *L, t2o_value *v)
     t2o_script *k = script_of(L);
     if (!v->twin && v->constant) {
         if (v->wrapped)
-            raise_coded(L, "E0305", "weight '%s' is not a plain tensor but an object (%s): unwrap tensor subclasses before "
-                        "the export (unwrap_tensor_subclass)", v->target ? v->target : v->name, v->wrapped);
+            raise_coded(L, "E0305",
+                        "weight '%s' is not a plain tensor but an object (%s): unwrap tensor subclasses before "
+                        "the export (unwrap_tensor_subclass)",
+                        v->target ? v->target : v->name, v->wrapped);
         if (!v->data || !v->data->data)
             raise_coded(L, "E0507", "the archive holds no data for '%s'", v->target ? v->target : v->name);
         t2o_graph *top = k->graph;

@@ -1,4 +1,5 @@
-/* precision.c: a float32 graph in 16 bits (--float16, --bfloat16): nodes by lua/t2o/precision.lua, inputs and outputs. */
+/* precision.c: a float32 graph in 16 bits (--float16, --bfloat16): nodes by lua/t2o/precision.lua, inputs and
+ * outputs. */
 #include "script/internal.h"
 
 /* Inputs take the dtype; what was made of them reads a cast. State begins with converted numbers. */

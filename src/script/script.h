@@ -58,8 +58,8 @@ t2o_program *t2o_script_back(t2o_script *script, const t2o_program *onnx);
  * stay without. */
 void t2o_script_learn(t2o_script *script, t2o_program *program);
 
-/* Computes in 16 bits what the options ask for, with casts where that begins and ends; the graph is in the signatures of
- * opset already. False after E06xx. */
+/* Computes in 16 bits what the options ask for, with casts where that begins and ends; the graph is in the signatures
+ * of opset already. False after E06xx. */
 bool t2o_script_precision(t2o_script *script, t2o_graph *graph, int opset);
 
 /* Steps round what the target has no kernel for, by rules/target; the graph is in the signatures of opset already.
@@ -75,7 +75,8 @@ int t2o_script_view_kind(t2o_script *script, const t2o_node *n);
 bool t2o_script_effects(t2o_script *script, t2o_node *n, t2o_value **results, t2o_value **written);
 
 /* For a torch node whose last operands, one a result, may be written (aten::add.out): the operator that gives these
- * results ("aten::add.Tensor"), and whether it has an argument dtype that is not given. NULL for others, or after E0301.
+ * results ("aten::add.Tensor"), and whether it has an argument dtype that is not given. NULL for others, or after
+ * E0301.
  */
 const char *t2o_script_without_out(t2o_script *script, const t2o_node *n, bool *takes_dtype);
 
@@ -113,7 +114,8 @@ const char *t2o_script_test(t2o_script *script, const char *path, bool show, uns
 /* Built-in files: calls fn for each file of the copy inside the binary or of the folder it runs from. */
 void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *ctx, const char *path, const char *text, size_t n),
                              void *ctx);
-/* The text of a built-in file inside the binary, by its path from the root; *file is where it lies as a file, or NULL. */
+/* The text of a built-in file inside the binary, by its path from the root; *file is where it lies as a file, or
+ * NULL. */
 const char *t2o_script_builtin(t2o_session *s, const char *path, const char **file);
 
 #endif

@@ -2,13 +2,53 @@
 #include "script/internal.h"
 
 #include <lualib.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
 #define MEMORY_LIMIT ((size_t)256 << 20)
 #define TICK 1000000       /* instructions between two looks at the clock */
 #define TICKS_A_RULE 400   /* of them a rule may take: a few seconds */
 #define DECLINE "t2o.decline"
+
+/* Small pieces come from the arena and go into a list of their size, to be used again. */
+static void *take_piece(t2o_script *k, size_t size)
+{
+    if (size > SMALL)
+        return malloc(size);
+    void **list = &k->free_pieces[(size - 1) / PIECE], *p = *list;
+    if (p)
+        memcpy(list, p, sizeof *list);
+    else
+        p = t2o_alloc(k->s->arena, (size + PIECE - 1) / PIECE * PIECE);
+    return p;
+}
+
+static void give_piece(t2o_script *k, void *p, size_t size)
+{
+    if (!size || size > SMALL) {
+        free(p);
+        return;
+    }
+    void **list = &k->free_pieces[(size - 1) / PIECE];
+    memcpy(p, list, sizeof *list);
+    *list = p;
+}
+
+static void *resize(t2o_script *k, void *p, size_t old, size_t size)
+{
+    if (old > SMALL && size > SMALL)
+        return realloc(p, size);
+    if (old && old <= SMALL && (old - 1) / PIECE == (size - 1) / PIECE)
+        return p;
+    void *grown = take_piece(k, size);
+    if (grown && old) {
+        memcpy(grown, p, old < size ? old : size);
+        give_piece(k, p, old);
+    }
+    return grown;
+}
 
 /* Lua's allocations are counted; past the limit they fail, which Lua reports as "not enough memory". */
 static void *allocate(void *ctx, void *p, size_t old, size_t size)
@@ -17,12 +57,12 @@ static void *allocate(void *ctx, void *p, size_t old, size_t size)
     old = p ? old : 0;
     if (!size) {
         k->memory -= old;
-        free(p);
+        give_piece(k, p, old);
         return NULL;
     }
     if (size > old && k->memory + (size - old) > MEMORY_LIMIT)
         return NULL;
-    void *grown = realloc(p, size);
+    void *grown = resize(k, p, old, size);
     if (grown)
         k->memory += size - old;
     return grown;
@@ -191,10 +231,38 @@ static void on_tick(lua_State *L, lua_Debug *ar)
         raise_coded(L, "E0605", "it ran for too long (over %d million instructions)", TICK / 1000000 * TICKS_A_RULE);
 }
 
+/* A hook makes every instruction slower, so it is set when half a second of processor time has gone by without a new
+ * call: by a timer, as lua_sethook allows at any moment. */
+static lua_State *volatile watched;
+
+static void on_timer(int number)
+{
+    (void)number;
+    lua_State *L = watched;
+    if (L)
+        lua_sethook(L, on_tick, LUA_MASKCOUNT, TICK);
+}
+
+static void start_timer(void)
+{
+    struct sigaction action = { .sa_handler = on_timer, .sa_flags = SA_RESTART };
+    struct itimerval half = { { 0, 500000 }, { 0, 500000 } };
+    sigaction(SIGVTALRM, &action, NULL);
+    setitimer(ITIMER_VIRTUAL, &half, NULL);
+}
+
+static void watch(lua_State *L)
+{
+    watched = L;
+    if (L && lua_gethook(L))
+        lua_sethook(L, NULL, 0, 0);
+}
+
 bool script_call(t2o_script *k, int n_args, int n_results)
 {
     lua_State *L = k->L;
     int base = lua_gettop(L) - n_args;
+    watch(L);
     lua_pushcfunction(L, l_on_error);
     lua_insert(L, base);
     k->ticks = TICKS_A_RULE;
@@ -271,7 +339,7 @@ t2o_script *t2o_script_new(t2o_session *s, t2o_exprs *exprs, const t2o_script_op
     *(t2o_script **)lua_getextraspace(k->L) = k;
     lua_gc(k->L, LUA_GCINC, 400, 200, 0); /* a run is short: collecting early only costs */
     lua_pushcfunction(k->L, l_open);
-    lua_sethook(k->L, on_tick, LUA_MASKCOUNT, TICK);
+    start_timer();
     if (script_call(k, 0, 0) && load_rules(k))
         return k;
     t2o_script_free(k);
@@ -280,6 +348,7 @@ t2o_script *t2o_script_new(t2o_session *s, t2o_exprs *exprs, const t2o_script_op
 
 void t2o_script_free(t2o_script *script)
 {
+    watch(NULL);
     if (script && script->L)
         lua_close(script->L);
     if (script)

@@ -5,12 +5,21 @@
 
 #define MAX_REPORTED 20
 
+/* Modules that have been asked for stand in the registry by the address of their name, a literal. */
 bool push_function(t2o_script *k, const char *module, const char *name)
 {
+    if (lua_rawgetp(k->L, LUA_REGISTRYINDEX, module) == LUA_TTABLE) {
+        lua_getfield(k->L, -1, name);
+        lua_remove(k->L, -2);
+        return true;
+    }
+    lua_pop(k->L, 1);
     lua_getglobal(k->L, "require");
     lua_pushstring(k->L, module);
     if (!script_call(k, 1, 1))
         return false;
+    lua_pushvalue(k->L, -1);
+    lua_rawsetp(k->L, LUA_REGISTRYINDEX, module);
     lua_getfield(k->L, -1, name);
     lua_remove(k->L, -2);
     return true;
@@ -717,11 +726,14 @@ void t2o_script_learn(t2o_script *k, t2o_program *program)
 typedef struct rewriter {
     const char *module, *function;
     const char *enter; /* called with a node before its bodies are rewritten; NULL = nothing is */
+    bool (*passes)(const t2o_node *n); /* nodes that need not be shown to the function; NULL = none */
 } rewriter;
 
 static bool rewrite_node(t2o_script *k, const rewriter *by, t2o_node *n, int opset, bool *changed)
 {
     lua_State *L = k->L;
+    if (by->passes && by->passes(n))
+        return true;
     k->graph = n->graph;
     k->before = n;
     k->node = n;
@@ -849,13 +861,13 @@ static bool rewrite(t2o_script *k, const rewriter *by, t2o_graph *graph, int ops
 
 bool script_rewrite(t2o_script *k, const char *module, const char *function, t2o_graph *graph, int opset)
 {
-    rewriter by = { module, function, NULL };
+    rewriter by = { module, function, NULL, NULL };
     return rewrite(k, &by, graph, opset);
 }
 
 bool t2o_script_raise(t2o_script *k, t2o_graph *graph)
 {
-    static const rewriter raise = { "t2o.raise", "raise", "enter" };
+    static const rewriter raise = { "t2o.raise", "raise", "enter", NULL };
     k->opset = t2o_newest_opset();
     for (size_t i = 0; i < graph->inputs.n; i++)
         add_sources(k, graph->inputs.at[i]);
@@ -864,13 +876,27 @@ bool t2o_script_raise(t2o_script *k, t2o_graph *graph)
 
 bool t2o_script_lower(t2o_script *k, t2o_graph *graph, int opset)
 {
-    static const rewriter lower = { "t2o.opset", "lower", NULL };
+    static const rewriter lower = { "t2o.opset", "lower", NULL, NULL };
     return rewrite(k, &lower, graph, opset);
+}
+
+static bool all_usual(t2o_value *const *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (values[i] && values[i]->dtype != T2O_FLOAT32 && values[i]->dtype != T2O_INT64)
+            return false;
+    return true;
+}
+
+/* Every runtime has kernels for these; lua/t2o/target.lua would say the same, but most nodes are of this kind. */
+static bool has_usual_dtypes(const t2o_node *n)
+{
+    return all_usual(n->inputs, n->n_inputs) && all_usual(n->outputs, n->n_outputs);
 }
 
 bool t2o_script_target(t2o_script *k, t2o_graph *graph, int opset)
 {
-    static const rewriter adapt = { "t2o.target", "adapt", NULL };
+    static const rewriter adapt = { "t2o.target", "adapt", NULL, has_usual_dtypes };
     return !strcmp(k->options.target, "onnx") || rewrite(k, &adapt, graph, opset);
 }
 
@@ -878,12 +904,19 @@ bool t2o_script_target(t2o_script *k, t2o_graph *graph, int opset)
 
 int t2o_script_view_kind(t2o_script *k, const t2o_node *n)
 {
+    uintptr_t known = (uintptr_t)t2o_map_get(&k->view_kinds, n->op);
+    if (known)
+        return (int)known - 1;
     if (!push_function(k, "t2o.rules", "view_kind"))
         return 0;
     lua_pushstring(k->L, n->op);
     push_node(k->L, n);
-    int kind = script_call(k, 2, 1) ? (int)lua_tointeger(k->L, -1) : 0;
-    lua_pop(k->L, 1);
+    if (!script_call(k, 2, 2)) /* the kind, whether it is that of every call */
+        return 0;
+    int kind = (int)lua_tointeger(k->L, -2);
+    if (lua_toboolean(k->L, -1))
+        t2o_map_set(k->s->arena, &k->view_kinds, n->op, (void *)(uintptr_t)(kind + 1));
+    lua_pop(k->L, 2);
     return kind;
 }
 
@@ -965,12 +998,17 @@ t2o_value *t2o_script_rebuild(t2o_script *k, const t2o_node *view, uint32_t outp
 
 const char *t2o_script_rule_place(t2o_script *k, const char *op)
 {
+    const char *known = t2o_map_get(&k->places, op);
+    if (known)
+        return known;
     if (!push_function(k, "t2o.rules", "place_of"))
         return NULL;
     lua_pushstring(k->L, op);
     if (!script_call(k, 1, 1))
         return NULL;
     const char *place = lua_isstring(k->L, -1) ? t2o_intern(k->s, lua_tostring(k->L, -1)) : NULL;
+    if (place)
+        t2o_map_set(k->s->arena, &k->places, t2o_intern(k->s, op), (void *)place);
     lua_pop(k->L, 1);
     return place;
 }

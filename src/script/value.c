@@ -1,19 +1,18 @@
 /* value.c: values and dims as Lua objects. */
 #include "script/internal.h"
 
-#define VALUE "t2o.value"
-#define DIM "t2o.dim"
+/* Their addresses are keys: of the registry, for the table that holds the objects by address and the metatable at 1;
+ * and of that metatable. */
+static const char VALUE[] = "t2o.value", DIM[] = "t2o.dim";
 
 /* The registry table under `cache` keeps one object for each pointer. */
 static void push_cached(lua_State *L, const void *pointer, const char *type)
 {
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, type);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, type);
     if (lua_rawgetp(L, -1, pointer) == LUA_TNIL) {
         lua_pop(L, 1);
         *(const void **)lua_newuserdatauv(L, sizeof pointer, 0) = pointer;
-        lua_getfield(L, LUA_REGISTRYINDEX, type);
-        lua_getfield(L, -1, "meta");
-        lua_remove(L, -2);
+        lua_rawgeti(L, -2, 1);
         lua_setmetatable(L, -2);
         lua_pushvalue(L, -1);
         lua_rawsetp(L, -3, pointer);
@@ -26,10 +25,8 @@ static void *test_cached(lua_State *L, int index, const char *type)
     void **box = lua_touserdata(L, index);
     if (!box || !lua_getmetatable(L, index))
         return NULL;
-    lua_getfield(L, LUA_REGISTRYINDEX, type);
-    lua_getfield(L, -1, "meta");
-    bool same = lua_rawequal(L, -1, -3);
-    lua_pop(L, 3);
+    bool same = lua_rawgetp(L, -1, type) != LUA_TNIL;
+    lua_pop(L, 2);
     return same ? *box : NULL;
 }
 
@@ -433,12 +430,14 @@ static int l_is_literal(lua_State *L)
 
 static int new_type(lua_State *L, const char *type, const luaL_Reg *functions, const char *field)
 {
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, type);
     lua_newtable(L);
     luaL_setfuncs(L, functions, 0);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, "meta");
-    lua_remove(L, -2);
+    lua_pushboolean(L, true);
+    lua_rawsetp(L, -2, type);
+    lua_newtable(L);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, type);
     lua_setfield(L, -2, field);
     return 0;
 }

@@ -1,6 +1,7 @@
 """There and back: .pt2 to ONNX, that to an archive again, and the archive to ONNX, with the numbers of PyTorch."""
 import json
 
+import onnx
 import pytest
 
 import case
@@ -46,3 +47,23 @@ def header(path):
     data = path.read_bytes()
     entries = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
     return {n: (e["dtype"], e["shape"]) for n, e in entries.items() if n != "__metadata__"}
+
+
+def test_a_rule_of_ones_own(t2o, tmp_path):
+    """It comes before the built-in one, whose file is run later."""
+    model, mine = tmp_path / "a.onnx", tmp_path / "mine.lua"
+    mine.write_text('require("t2o.back").registry:rule("Relu(X)", function(t, n) return t.aten.sigmoid(n.X) end)\n')
+    assert t2o("convert", CASES / "dynamic_mlp" / "model.pt2", "-o", model).returncode == 0
+    assert t2o("convert", model, "-r", mine, "-o", tmp_path / "a.py").returncode == 0
+    assert "sigmoid" in (tmp_path / "a.py").read_text()
+
+
+def test_operators_without_a_rule_are_told_at_once(t2o, tmp_path):
+    x, y = (onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2]) for n in "xy")
+    nodes = [onnx.helper.make_node("First", ["x"], ["a"], domain="acme"),
+             onnx.helper.make_node("Second", ["a"], ["y"], domain="acme")]
+    imports = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("acme", 1)]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [x], [y]), opset_imports=imports, ir_version=10),
+              tmp_path / "a.onnx")
+    done = t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py")
+    assert done.returncode == 3 and "acme::First, acme::Second" in done.stderr and not (tmp_path / "a.py").exists()

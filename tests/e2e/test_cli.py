@@ -164,10 +164,17 @@ def test_every_truncation_is_refused(t2o, tmp_path, out):
         assert not list(out.parent.iterdir())
 
 
-def test_output_folder_does_not_exist(t2o, tmp_path):
-    done = t2o("convert", MLP, "-o", tmp_path / "absent" / "model.onnx")
+def test_output_folder_is_made(t2o, tmp_path):
+    done = t2o("convert", MLP, "-o", tmp_path / "a" / "b" / "model.onnx")
+    assert done.returncode == 0 and (tmp_path / "a" / "b" / "model.onnx").exists()
+    assert t2o("convert", BAD / "missing_op.pt2", "-o", tmp_path / "c" / "model.onnx").returncode == 3
+    assert not (tmp_path / "c").exists()
+
+
+def test_output_folder_cannot_be_made(t2o, tmp_path):
+    (tmp_path / "file").write_text("x")
+    done = t2o("convert", MLP, "-o", tmp_path / "file" / "model.onnx")
     assert done.returncode == 1 and "error[E0101]" in done.stderr
-    assert not (tmp_path / "absent").exists()
 
 
 def test_output_is_a_folder(t2o, out):

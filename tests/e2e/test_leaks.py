@@ -29,7 +29,10 @@ RUNS = [
     (["convert", BAD / "truncated.pt2", "-o", "{out}"], 5),
     (["convert", BAD / "torchscript.pt", "-o", "{out}"], 5),
     (["convert", BAD, "-o", "{out}"], 5),
-    (["convert", GOOD, "-o", "{out}/no/such/folder.onnx"], 1),
+    (["convert", GOOD, "-o", "/dev/null/folder/model.onnx"], 1),
+    (["convert", GOOD, "-o", "{out}.py"], 0),
+    (["convert", GOOD, "-o", "{out}.pt2"], 0),
+    (["convert", CASES.parent / "onnx" / "missing.onnx", "-o", "{out}.py"], 5),
     *[(["convert", GOOD, "-o", "{out}", "-r", name], 6) for name in RULES],
 ]
 
@@ -44,4 +47,5 @@ def test_no_leak(tmp_path, arguments, code):
     words = [str(w).replace("{out}", str(out)) for w in arguments]
     done = subprocess.run([*VALGRIND, BINARY, *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
-    assert out.exists() == (code == 0 and arguments[0] == "convert")
+    written = [f for f in tmp_path.glob("model.onnx*") if f.suffix != ".safetensors"]
+    assert len(written) == (code == 0 and arguments[0] == "convert")

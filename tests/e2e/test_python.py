@@ -163,7 +163,8 @@ def test_a_rule_of_the_user_comes_first(to_python, rules):
 
 
 def test_a_place_that_cannot_be_written(t2o, tmp_path):
-    done = t2o("convert", MLP, "-o", tmp_path / "none" / "model.py")
+    (tmp_path / "file").write_text("x")
+    done = t2o("convert", MLP, "-o", tmp_path / "file" / "model.py")
     assert done.returncode == 1 and "error[E0101" in done.stderr
     (tmp_path / "model.py").mkdir()
     done = t2o("convert", MLP, "-o", tmp_path / "model.py")

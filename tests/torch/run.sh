@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the model cases with PyTorch (installed into build/) and converts them at four opsets; then decoders with a
-# key-value cache, token by token. One line at the end of each.
+# key-value cache, token by token; and alters some, to see that verify notices. One line at the end of each.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -24,4 +24,5 @@ fi
 "$python" "$here/check_schemas.py"
 export T2O="${T2O:-$root/build/t2o}"
 "$python" "$here/run_models.py" "$cases/seeded" "$cases/trained"
+"$python" "$here/run_verify.py" "$cases/seeded" "$cases/trained" --only 'tv_resnet18,hf_bert,hf_clip,mtcnn_onet'
 "$python" "$here/run_decoders.py"

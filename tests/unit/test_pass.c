@@ -2,8 +2,8 @@
  *
  *     in x; y = clone x; r = add_ y x; out r
  *
- * A statement is `results = op operands`; ops are aten's. A star is before an operand that is given by keyword. Weights are inputs that begin with w. A body stands in
- * brackets behind the op: `y = if [in a; b = relu a; out b] x`.
+ * A statement is `results = op operands`; ops are aten's. A star is before an operand that is given by keyword.
+ * Weights are inputs that begin with w. A body stands in brackets behind the op: `y = if [in a; b = relu a; out b] x`.
  */
 #include <setjmp.h>
 #include <stdarg.h>
