@@ -122,11 +122,13 @@ local function call(op, count, ...)
   local given = table.pack(...)
   local args, named = {}, given[given.n]
   if type(named) ~= "table" or #named > 0 or named.n or core.is_value(named) then named = {} end
-  -- what is left at its default at the end of the call is not written
+  local function is_given(i, p)
+    return i <= given.n and given[i] ~= nil and given[i] ~= named or named[p.name] ~= nil or named[p.key] ~= nil
+  end
+  -- what is left at its default at the end of the call is not written; None is, where it is no default
   local last = 0
   for i, p in ipairs(schema.params) do
-    if a[p.key] ~= nil and (i <= given.n and given[i] ~= nil and given[i] ~= named or named[p.name] ~= nil
-                            or named[p.key] ~= nil or not p.has_default) then last = i end
+    if not p.has_default or a[p.key] ~= nil and is_given(i, p) then last = i end
   end
   for i, p in ipairs(schema.params) do
     local x = a[p.key]

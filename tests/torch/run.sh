@@ -26,3 +26,4 @@ export T2O="${T2O:-$root/build/t2o}"
 "$python" "$here/run_models.py" "$cases/seeded" "$cases/trained"
 "$python" "$here/run_verify.py" "$cases/seeded" "$cases/trained" --only 'tv_resnet18,hf_bert,hf_clip,mtcnn_onet'
 "$python" "$here/run_decoders.py"
+"$python" -W ignore "$here/run_back.py" "$cases/seeded" "$cases/trained"
