@@ -241,8 +241,8 @@ static const char *take_text(t2o_session *s, int fd, size_t *n)
 {
     struct stat st = { 0 };
     *n = 0;
-    char *text = fstat(fd, &st) || !st.st_size ? NULL : t2o_alloc(s->arena, (size_t)st.st_size);
-    for (ssize_t some = 1; text && some > 0 && *n < (size_t)st.st_size; *n += some > 0 ? (size_t)some : 0)
+    char *text = t2o_alloc(s->arena, fstat(fd, &st) ? 1 : (size_t)st.st_size + 1);
+    for (ssize_t some = 1; some > 0 && *n < (size_t)st.st_size; *n += some > 0 ? (size_t)some : 0)
         some = pread(fd, text + *n, (size_t)st.st_size - *n, (off_t)*n);
     close(fd);
     return text;
@@ -303,9 +303,13 @@ static void show_progress(const batch *b)
 static void report_crash(const batch *b, const job *j)
 {
     t2o_session *s = t2o_session_new();
-    int number = WTERMSIG(j->status);
-    t2o_fail(s, "E0107", "the process that converted '%s' was ended by signal %d (%s)", j->input, number,
-             strsignal(number));
+    int number = WIFSIGNALED(j->status) ? WTERMSIG(j->status) : 0;
+    if (number)
+        t2o_fail(s, "E0107", "the process that converted '%s' was ended by signal %d (%s)", j->input, number,
+                 strsignal(number));
+    else
+        t2o_fail(s, "E0107", "the process that converted '%s' ended without a report (exit status %d)", j->input,
+                 WEXITSTATUS(j->status));
     if (number == SIGKILL)
         t2o_hint(s, "the system may have been out of memory: fewer --jobs take less");
     if (b->o->json)
@@ -323,7 +327,7 @@ static void show(batch *b, const job *j)
     if (failed)
         fprintf(stderr, "%s: failed\n", j->input);
     fwrite(j->text[1], 1, j->n[1], stderr);
-    if (code < 0)
+    if (code < 0 || (failed && b->o->json && !j->n[0]))
         report_crash(b, j);
     else
         fwrite(j->text[0], 1, j->n[0], stdout);
