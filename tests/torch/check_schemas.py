@@ -21,7 +21,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 T2O = os.environ.get("T2O", str(ROOT / "build" / "t2o"))
 # PyTorch registers no schema for these, or only when the package is imported.
-OURS = {"higher_order", "_operator", "torch", "math", "transformers"} | (set() if torchao else {"torchao"})
+OURS = {"higher_order", "_operator", "torch", "math", "transformers", "predispatch"} | (set() if torchao else {"torchao"})
 
 
 def plain(schema):
