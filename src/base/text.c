@@ -1,6 +1,7 @@
 /* text.c: text that grows by doubling. */
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void t2o_string_start(t2o_string *t, t2o_arena *arena)
@@ -42,6 +43,42 @@ void t2o_string_add_int(t2o_string *t, int64_t number)
     if (number < 0)
         t2o_string_add_n(t, "-", 1);
     add_digits(t, number < 0 ? -(uint64_t)number : (uint64_t)number, 10);
+}
+
+void t2o_string_vaddf(t2o_string *t, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(t->at + t->n, t->cap - t->n, format, args);
+    size_t room = t->cap - t->n;
+    if (n > 0 && (size_t)n < room)
+        t->n += (size_t)n;
+    else if (n > 0)
+        t2o_string_add(t, t2o_vprintf(t->arena, format, again));
+    va_end(again);
+}
+
+void t2o_string_addf(t2o_string *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    t2o_string_vaddf(t, format, args);
+    va_end(args);
+}
+
+void t2o_string_add_json(t2o_string *t, const char *s, size_t n)
+{
+    t2o_string_add_n(t, "\"", 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\')
+            t2o_string_add_n(t, "\\", 1);
+        if (c < ' ')
+            t2o_string_addf(t, "\\u%04x", c);
+        else
+            t2o_string_add_n(t, s + i, 1);
+    }
+    t2o_string_add_n(t, "\"", 1);
 }
 
 void t2o_string_add_address(t2o_string *t, const void *p)

@@ -60,16 +60,16 @@ static void become(char **argv, int report)
 
 static const char *read_all(t2o_session *s, int fd)
 {
-    T2O_VEC(char) text = { 0 };
+    t2o_string text;
     char block[4096];
+    t2o_string_start(&text, s->arena);
     for (ssize_t n; (n = read(fd, block, sizeof block)) != 0;) {
         if (n < 0 && errno != EINTR)
             break;
-        for (ssize_t i = 0; i < n; i++)
-            t2o_push(s->arena, &text, block[i]);
+        if (n > 0)
+            t2o_string_add_n(&text, block, (size_t)n);
     }
-    t2o_push(s->arena, &text, '\0');
-    return text.at;
+    return t2o_string_end(&text);
 }
 
 /* Cuts a field off the front of a record. */

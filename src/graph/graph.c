@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define BLOCK 65536 /* bytes of a tensor that are gathered at a time */
+
 #define MAX_CONTENT 64 /* longest integer constant whose values are known to shape computations */
 
 int64_t t2o_tensor_count(const t2o_tensor *t)
@@ -174,6 +176,54 @@ void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out)
     }
 }
 
+void t2o_tensor_blocks(const t2o_tensor *t, void (*take)(void *to, const void *bytes, size_t n), void *to)
+{
+    if (t2o_tensor_contiguous(t)) {
+        take(to, t->data, (size_t)t2o_tensor_bytes(t));
+        return;
+    }
+    uint8_t block[BLOCK];
+    int64_t n = t2o_tensor_count(t), size = (int64_t)t2o_dtype_size(t->dtype), step = BLOCK / size;
+    for (int64_t first = 0; first < n; first += step) {
+        int64_t count = n - first < step ? n - first : step;
+        t2o_tensor_read(t, first, count, block);
+        take(to, block, (size_t)(count * size));
+    }
+}
+
+static void add_numbers(t2o_string *to, const int64_t *numbers, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        t2o_string_add(to, ",");
+        t2o_string_add_int(to, numbers[i]);
+    }
+}
+
+void t2o_tensor_add_type(const t2o_tensor *t, t2o_string *to)
+{
+    t2o_string_add_int(to, (int)t->dtype);
+    add_numbers(to, t->dims, t->rank);
+}
+
+void t2o_tensor_add_place(const t2o_tensor *t, t2o_string *to)
+{
+    t2o_tensor_add_type(t, to);
+    t2o_string_add(to, " @");
+    t2o_string_add_address(to, t->data);
+    t2o_string_add(to, " ");
+    t2o_string_add_int(to, (int)t->stored);
+    add_numbers(to, t->strides, t->strides ? t->rank : 0);
+}
+
+const t2o_tensor *t2o_tensor_converted(t2o_arena *arena, const t2o_tensor *t, t2o_dtype dtype)
+{
+    t2o_tensor *out = T2O_NEW(arena, t2o_tensor);
+    *out = *t;
+    out->stored = t->stored ? t->stored : t->dtype;
+    out->dtype = dtype;
+    return out;
+}
+
 bool t2o_spec_is_mutation(t2o_spec_kind kind)
 {
     return kind == T2O_SPEC_BUFFER_MUTATION || kind == T2O_SPEC_PARAMETER_MUTATION ||
@@ -205,20 +255,20 @@ static void read_twins(t2o_graph *g)
             g->outputs.at[i].value = g->outputs.at[i].value->twin;
 }
 
-static void forget_twins(t2o_graph *g)
+void t2o_graph_forget_twins(t2o_graph *g)
 {
     for (size_t i = 0; i < g->values.n; i++)
         g->values.at[i]->twin = NULL;
     for (t2o_node *n = g->first; n; n = n->next)
         for (uint32_t i = 0; i < n->n_attrs; i++)
             if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                forget_twins(n->attrs[i].arg.graph);
+                t2o_graph_forget_twins(n->attrs[i].arg.graph);
 }
 
 void t2o_graph_take_twins(t2o_graph *g)
 {
     read_twins(g);
-    forget_twins(g);
+    t2o_graph_forget_twins(g);
 }
 
 const char *t2o_spec_name(t2o_spec_kind kind)

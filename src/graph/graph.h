@@ -13,6 +13,7 @@
 
 #include "base/digest.h"
 #include "base/session.h"
+#include "base/text.h"
 #include "graph/dtype.h"
 #include "graph/expr.h"
 
@@ -51,6 +52,14 @@ bool t2o_tensor_contiguous(const t2o_tensor *t);
 /* Copies n elements from element number `first` (row-major) to out, contiguously. Conversion to a narrower float
  * rounds to the nearest, and a finite number that is too large becomes the largest. */
 void t2o_tensor_read(const t2o_tensor *t, int64_t first, int64_t n, void *out);
+/* Hands all elements to take(to, bytes, n), contiguously: in one piece where they lie so, else block by block. */
+void t2o_tensor_blocks(const t2o_tensor *t, void (*take)(void *to, const void *bytes, size_t n), void *to);
+/* Adds dtype and sizes as text. */
+void t2o_tensor_add_type(const t2o_tensor *t, t2o_string *to);
+/* Adds text that is equal for tensors that are the same elements of the same memory, read the same way. */
+void t2o_tensor_add_place(const t2o_tensor *t, t2o_string *to);
+/* The same numbers as another dtype, converted as they are read. */
+const t2o_tensor *t2o_tensor_converted(t2o_arena *arena, const t2o_tensor *t, t2o_dtype dtype);
 
 typedef enum t2o_value_kind {
     T2O_VALUE_TENSOR,
@@ -275,6 +284,8 @@ void t2o_node_move(t2o_node *n, t2o_graph *to, t2o_node *before);
 
 /* mark = 0 on all values, those of bodies too. */
 void t2o_graph_clear_marks(t2o_graph *g);
+/* twin = NULL on all values, those of bodies too. */
+void t2o_graph_forget_twins(t2o_graph *g);
 /* Puts the twins of values where these are read, in bodies too, and forgets them. */
 void t2o_graph_take_twins(t2o_graph *g);
 

@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define BLOCK 65536 /* bytes of a strided tensor that are gathered at a time */
 #define EXTERNAL_BYTES 1024          /* smaller initialisers always stand in the model */
 #define ALIGNED_BYTES ((int64_t)1 << 20) /* larger ones are aligned, so that a runtime can map them */
 #define CUSTOM_DOMAIN_VERSION 1
@@ -771,15 +770,9 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void write_strided(t2o_output *out, const t2o_tensor *t)
+static void take_block(void *out, const void *bytes, size_t n)
 {
-    uint8_t block[BLOCK];
-    int64_t n = t2o_tensor_count(t), size = (int64_t)t2o_dtype_size(t->dtype), step = BLOCK / size;
-    for (int64_t first = 0; first < n; first += step) {
-        int64_t count = n - first < step ? n - first : step;
-        t2o_tensor_read(t, first, count, block);
-        t2o_output_write(out, block, (size_t)(count * size));
-    }
+    t2o_output_write(out, bytes, n);
 }
 
 static void append(ProtobufCBuffer *buffer, size_t n, const uint8_t *bytes)
@@ -790,7 +783,7 @@ static void append(ProtobufCBuffer *buffer, size_t n, const uint8_t *bytes)
         return;
     if (w->strided.n &&
         bsearch(&bytes, w->strided.at, w->strided.n, sizeof *w->strided.at, by_address))
-        write_strided(to->out, (const t2o_tensor *)(const void *)bytes);
+        t2o_tensor_blocks((const t2o_tensor *)(const void *)bytes, take_block, to->out);
     else
         t2o_output_write(to->out, bytes, n);
 }
@@ -891,10 +884,7 @@ static bool write_external(writer *w, t2o_output **data)
         const placed *at = &w->external.at[i];
         for (uint64_t gap; (gap = at->offset - t2o_output_size(*data)) > 0;)
             t2o_output_write(*data, zeros, gap < sizeof zeros ? gap : sizeof zeros);
-        if (t2o_tensor_contiguous(at->tensor))
-            t2o_output_write(*data, at->tensor->data, (size_t)t2o_onnx_tensor_size(at->tensor));
-        else
-            write_strided(*data, at->tensor);
+        t2o_tensor_blocks(at->tensor, take_block, *data);
     }
     return true;
 }

@@ -5,10 +5,10 @@
  * constants that rules made stand in its body, so that layers with other weights have equal bodies.
  */
 #include "graph/meta.h"
+#include "pass/key.h"
 #include "pass/pass.h"
 
 #include <fnmatch.h>
-#include <inttypes.h>
 
 #define INLINE_BYTES 1024 /* of a constant that stands in the body */
 #define MIXED UINT32_MAX /* readers of more than one group */
@@ -305,42 +305,48 @@ static t2o_node *build_body(build *b)
 
 /* ---- equal bodies ---- */
 
-typedef struct text {
-    t2o_arena *arena;
-    T2O_VEC(char) chars;
-    uint32_t next;
-} text;
+typedef struct body_text {
+    t2o_string text;
+    uint32_t next; /* values go by numbers */
+} body_text;
 
-static void put(text *t, const char *s)
+static void put_tensor(body_text *t, const t2o_tensor *data)
 {
-    for (; *s; s++)
-        t2o_push(t->arena, &t->chars, *s);
-}
-
-static void put_arg(text *t, const t2o_arg *arg);
-
-static void put_tensor(text *t, const t2o_tensor *data)
-{
-    put(t, t2o_printf(t->arena, "tensor %d", (int)data->dtype));
-    for (uint32_t i = 0; i < data->rank; i++)
-        put(t, t2o_printf(t->arena, ",%" PRId64, data->dims[i]));
     int64_t bytes = t2o_tensor_bytes(data);
-    if (bytes < 0 || bytes > INLINE_BYTES || !t2o_tensor_contiguous(data))
-        put(t, t2o_printf(t->arena, " @%p", (const void *)data->data));
-    for (int64_t i = 0; bytes <= INLINE_BYTES && i < bytes; i++)
-        put(t, t2o_printf(t->arena, " %02x", data->data[i]));
+    if (!data->data || bytes < 0 || bytes > INLINE_BYTES || !t2o_tensor_contiguous(data)) {
+        t2o_tensor_add_place(data, &t->text);
+        return;
+    }
+    t2o_tensor_add_type(data, &t->text);
+    for (int64_t i = 0; i < bytes; i++)
+        t2o_key_add_int(&t->text, ' ', data->data[i]);
 }
 
-static void put_values(text *t, t2o_value *const *values, uint32_t n, bool defines)
+static void put_values(body_text *t, t2o_value *const *values, uint32_t n, bool defines)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (values[i] && defines)
             values[i]->mark = ++t->next;
-        put(t, values[i] ? t2o_printf(t->arena, " %u", values[i]->mark) : " -");
+        t2o_key_add_int(&t->text, ' ', values[i] ? values[i]->mark : 0);
     }
 }
 
-static void put_graph(text *t, const t2o_graph *g)
+static void put_graph(body_text *t, const t2o_graph *g);
+
+static void put_attr(body_text *t, const t2o_attr *attr)
+{
+    t2o_key_add_int(&t->text, ' ', (int64_t)strlen(attr->name));
+    t2o_string_add(&t->text, attr->name);
+    t2o_key_add_int(&t->text, '=', attr->arg.kind);
+    if (attr->arg.kind == T2O_ARG_TENSOR)
+        put_tensor(t, attr->arg.tensor);
+    else if (attr->arg.kind == T2O_ARG_GRAPH)
+        put_graph(t, attr->arg.graph);
+    else if (!t2o_key_add_arg(&t->text, &attr->arg))
+        t2o_string_add_address(&t->text, attr); /* equal to no other */
+}
+
+static void put_graph(body_text *t, const t2o_graph *g)
 {
     put_values(t, g->inputs.at, (uint32_t)g->inputs.n, true);
     for (size_t i = 0; i < g->constants.n; i++) {
@@ -348,40 +354,17 @@ static void put_graph(text *t, const t2o_graph *g)
         put_tensor(t, g->constants.at[i]->data);
     }
     for (const t2o_node *n = g->first; n; n = n->next) {
-        put(t, "\n");
-        put(t, n->op);
+        t2o_string_add(&t->text, "\n");
+        t2o_string_add(&t->text, n->op);
         put_values(t, n->inputs, n->n_inputs, false);
-        for (uint32_t i = 0; i < n->n_attrs; i++) {
-            put(t, " ");
-            put(t, n->attrs[i].name);
-            put(t, "=");
-            put_arg(t, &n->attrs[i].arg);
-        }
-        put(t, " ->");
+        for (uint32_t i = 0; i < n->n_attrs; i++)
+            put_attr(t, &n->attrs[i]);
+        t2o_string_add(&t->text, " ->");
         put_values(t, n->outputs, n->n_outputs, true);
     }
-    put(t, "\n=>");
+    t2o_string_add(&t->text, "\n=>");
     for (size_t i = 0; i < g->outputs.n; i++)
         put_values(t, &g->outputs.at[i].value, 1, false);
-}
-
-static void put_arg(text *t, const t2o_arg *arg)
-{
-    put(t, t2o_printf(t->arena, "%d:", (int)arg->kind));
-    switch (arg->kind) {
-    case T2O_ARG_INT: put(t, t2o_printf(t->arena, "%" PRId64, arg->i)); break;
-    case T2O_ARG_FLOAT: put(t, t2o_printf(t->arena, "%a", arg->f)); break;
-    case T2O_ARG_BOOL: put(t, arg->b ? "1" : "0"); break;
-    case T2O_ARG_DTYPE: put(t, t2o_dtype_name(arg->dtype)); break;
-    case T2O_ARG_TENSOR: put_tensor(t, arg->tensor); break;
-    case T2O_ARG_GRAPH: put_graph(t, arg->graph); break;
-    case T2O_ARG_LIST:
-        for (uint32_t i = 0; i < arg->n; i++, put(t, ","))
-            put_arg(t, &arg->items[i]);
-        break;
-    case T2O_ARG_STRING: put(t, t2o_printf(t->arena, "%u'%s'", arg->n, arg->text)); break;
-    default: put(t, t2o_printf(t->arena, "@%p", (const void *)arg->text));
-    }
 }
 
 static const char *free_name(grouping *f, const char *domain, const char *wanted)
@@ -397,17 +380,18 @@ static const char *free_name(grouping *f, const char *domain, const char *wanted
 /* Gives the call the name of an equal body, or of this one as a new function. */
 static void name_body(grouping *f, const group *p, t2o_node *call, t2o_graph *body)
 {
-    text t = { .arena = f->s->arena };
+    body_text t = { .next = 0 };
+    t2o_string_start(&t.text, f->s->arena);
     put_graph(&t, body);
-    t2o_push(t.arena, &t.chars, '\0');
     t2o_graph_clear_marks(body);
-    t2o_graph *same = t2o_map_get(&f->bodies, t.chars.at);
+    const char *key = t2o_string_end(&t.text);
+    t2o_graph *same = t2o_map_get(&f->bodies, key);
     if (!same) {
         const char *name = last_part(p->type);
         size_t n = (size_t)(name - p->type);
         const char *domain = n > 1 ? t2o_strndup(f->s->arena, p->type, n - 1) : "modules";
         body->name = free_name(f, domain, name);
-        t2o_map_set(f->s->arena, &f->bodies, t.chars.at, body);
+        t2o_map_set(f->s->arena, &f->bodies, key, body);
         t2o_push(f->s->arena, &f->g->functions, body);
         same = body;
     }

@@ -1,5 +1,4 @@
 /* share_constants.c: one initialiser for equal constants. */
-#include "base/text.h"
 #include "pass/pass.h"
 
 /* Weights are told apart by their storage, which is not read here, and so is whatever does not lie in one piece. */
@@ -8,28 +7,16 @@ static bool by_storage(const t2o_tensor *t)
     return t->in_file || t2o_tensor_bytes(t) < 0 || !t2o_tensor_contiguous(t);
 }
 
-static void add_numbers(t2o_string *to, const int64_t *numbers, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        t2o_string_add(to, ",");
-        t2o_string_add_int(to, numbers[i]);
-    }
-}
-
 /* Two constants with the same key are equal, but for the chance of a hash. */
 static const char *key_of(t2o_graph *g, const t2o_value *v)
 {
-    t2o_arena *a = g->s->arena;
     const t2o_tensor *t = v->data;
     t2o_string key;
-    t2o_string_start(&key, a);
-    t2o_string_add_int(&key, (int)t->dtype);
-    add_numbers(&key, t->dims, t->rank);
-    if (by_storage(t)) {
-        t2o_string_add(&key, " @");
-        t2o_string_add_address(&key, t->data);
-        add_numbers(&key, t->strides, t->strides ? t->rank : 0);
-    } else {
+    t2o_string_start(&key, g->s->arena);
+    if (by_storage(t))
+        t2o_tensor_add_place(t, &key);
+    else {
+        t2o_tensor_add_type(t, &key);
         t2o_string_add(&key, " #");
         t2o_string_add_int(&key, (int64_t)t2o_hash(t->data, (size_t)t2o_tensor_bytes(t)));
     }

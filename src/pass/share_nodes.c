@@ -4,7 +4,7 @@
  * its mask and its indices again. Two calls are equal when operator, operands and attributes are; what is made at
  * random and what holds a body is never equal to anything. Bodies are looked through by themselves.
  */
-#include "base/text.h"
+#include "pass/key.h"
 #include "pass/pass.h"
 
 #include <stdlib.h>
@@ -13,37 +13,6 @@
 static const t2o_value *now(const t2o_value *v)
 {
     return v && v->twin ? v->twin : v;
-}
-
-static void add_int(t2o_string *key, char before, int64_t number)
-{
-    t2o_string_add_n(key, &before, 1);
-    t2o_string_add_int(key, number);
-}
-
-/* Text that is the same for equal attributes only; false where they cannot be compared. */
-static bool add_arg(t2o_string *key, const t2o_arg *arg)
-{
-    bool ok = true;
-    switch (arg->kind) {
-    case T2O_ARG_VALUE: add_int(key, '#', arg->index); break;
-    case T2O_ARG_INT: add_int(key, ' ', arg->i); break;
-    case T2O_ARG_FLOAT: t2o_string_add(key, t2o_printf(key->arena, "%a", arg->f)); break;
-    case T2O_ARG_STRING:
-        add_int(key, '"', arg->n);
-        t2o_string_add_n(key, "\"", 1);
-        t2o_string_add_n(key, arg->text, arg->n);
-        break;
-    case T2O_ARG_LIST:
-        add_int(key, '[', arg->n);
-        for (uint32_t i = 0; ok && i < arg->n; i++) {
-            t2o_string_add_n(key, ",", 1);
-            ok = add_arg(key, &arg->items[i]);
-        }
-        break;
-    default: return false;
-    }
-    return ok;
 }
 
 static int by_name(const void *x, const void *y)
@@ -57,8 +26,8 @@ static const char *key_of(t2o_arena *a, const t2o_node *n)
     t2o_string key;
     t2o_string_start(&key, a);
     t2o_string_add(&key, n->op);
-    add_int(&key, '/', n->opset);
-    add_int(&key, '>', n->n_outputs);
+    t2o_key_add_int(&key, '/', n->opset);
+    t2o_key_add_int(&key, '>', n->n_outputs);
     const t2o_attr **attrs = T2O_NEW_N(a, const t2o_attr *, n->n_attrs + 1);
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         t2o_string_add_n(&key, " ", 1);
@@ -68,9 +37,9 @@ static const char *key_of(t2o_arena *a, const t2o_node *n)
         attrs[i] = &n->attrs[i];
     qsort(attrs, n->n_attrs, sizeof *attrs, by_name);
     for (uint32_t i = 0; i < n->n_attrs; i++) {
-        add_int(&key, ' ', (int64_t)strlen(attrs[i]->name));
+        t2o_key_add_int(&key, ' ', (int64_t)strlen(attrs[i]->name));
         t2o_string_add(&key, attrs[i]->name);
-        if (!add_arg(&key, &attrs[i]->arg))
+        if (!t2o_key_add_arg(&key, &attrs[i]->arg))
             return NULL;
     }
     return t2o_string_end(&key);

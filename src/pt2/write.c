@@ -16,13 +16,12 @@
 
 #define SCHEMA "\"schema_version\": {\"major\": 8, \"minor\": 14}"
 #define ATEN_OPSET 10
-#define BLOCK 65536
 
 typedef struct writer {
     t2o_session *s;
     t2o_arena *arena;
     const t2o_program *p;
-    T2O_VEC(char) text;
+    t2o_string text;
     t2o_map names; /* of values in the graph that is written; value->name -> identifier */
     t2o_map used;
     unsigned n_unbacked;
@@ -33,31 +32,20 @@ typedef struct writer {
 
 static void put(writer *w, const char *text)
 {
-    for (; *text; text++)
-        t2o_push(w->arena, &w->text, *text);
+    t2o_string_add(&w->text, text);
 }
 
 __attribute__((format(printf, 2, 3))) static void putf(writer *w, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    put(w, t2o_vprintf(w->arena, format, args));
+    t2o_string_vaddf(&w->text, format, args);
     va_end(args);
 }
 
 static void put_string(writer *w, const char *text, size_t n)
 {
-    put(w, "\"");
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            putf(w, "\\%c", c);
-        else if (c < 0x20)
-            putf(w, "\\u%04x", c);
-        else
-            t2o_push(w->arena, &w->text, (char)c);
-    }
-    put(w, "\"");
+    t2o_string_add_json(&w->text, text, n);
 }
 
 static void put_text(writer *w, const char *text)
@@ -746,30 +734,25 @@ static void put_weight_config(writer *w, const t2o_value *v, const char *file)
             "{\"as_int\": 0}, \"layout\": 7}}", floats ? "true" : "false");
 }
 
-static void write_tensor(writer *w, t2o_zip *z, const char *name, const t2o_tensor *t)
+static void take_block(void *z, const void *bytes, size_t n)
 {
-    int64_t bytes = t2o_tensor_bytes(t), count = t2o_tensor_count(t), size = (int64_t)t2o_dtype_size(t->dtype);
-    t2o_zip_begin(z, name, (uint64_t)bytes);
-    if (t2o_tensor_contiguous(t))
-        t2o_zip_write(z, t->data, (size_t)bytes);
-    else {
-        uint8_t *block = t2o_alloc(w->arena, BLOCK);
-        for (int64_t at = 0, step = BLOCK / size; at < count; at += step) {
-            int64_t n = count - at < step ? count - at : step;
-            t2o_tensor_read(t, at, n, block);
-            t2o_zip_write(z, block, (size_t)(n * size));
-        }
-    }
+    t2o_zip_write(z, bytes, n);
+}
+
+static void write_tensor(t2o_zip *z, const char *name, const t2o_tensor *t)
+{
+    t2o_zip_begin(z, name, (uint64_t)t2o_tensor_bytes(t));
+    t2o_tensor_blocks(t, take_block, z);
     t2o_zip_end(z);
 }
 
 /* What two inputs must share to be one weight. */
 static const char *storage_key(writer *w, const t2o_tensor *t)
 {
-    const char *key = t2o_printf(w->arena, "%p %d %d", (const void *)t->data, (int)t->dtype, (int)t->stored);
-    for (uint32_t i = 0; i < t->rank; i++)
-        key = t2o_printf(w->arena, "%s %" PRId64 ":%" PRId64, key, t->dims[i], t->strides ? t->strides[i] : -1);
-    return key;
+    t2o_string key;
+    t2o_string_start(&key, w->arena);
+    t2o_tensor_add_place(t, &key);
+    return t2o_string_end(&key);
 }
 
 static bool write_weights(writer *w, t2o_zip *z, const char *root, bool weights)
@@ -789,7 +772,7 @@ static bool write_weights(writer *w, t2o_zip *z, const char *root, bool weights)
         if (!file) {
             file = t2o_printf(w->arena, "%s_%zu", prefix, files.n);
             t2o_map_set(w->arena, &files, key, (void *)file);
-            write_tensor(w, z, t2o_printf(w->arena, "%s/data/%s/%s", root, folder, file), v->data);
+            write_tensor(z, t2o_printf(w->arena, "%s/data/%s/%s", root, folder, file), v->data);
         }
         put(w, comma);
         put_weight_config(w, v, file);
@@ -805,6 +788,7 @@ bool t2o_pt2_write(const t2o_program *p, const char *source, t2o_output *out)
 {
     writer w = { .s = p->graph->s, .arena = p->graph->s->arena, .p = p, .ok = true };
     const char *root = "model";
+    t2o_string_start(&w.text, w.arena);
     put_program(&w);
     if (!w.ok)
         return false;

@@ -67,11 +67,7 @@ static const t2o_tensor *carried(t2o_script *k, const t2o_tensor *data)
 {
     if (!data || carrier_of(data->dtype) == data->dtype)
         return data;
-    t2o_tensor *t = T2O_NEW(k->s->arena, t2o_tensor);
-    *t = *data;
-    t->stored = data->dtype;
-    t->dtype = carrier_of(data->dtype);
-    return t;
+    return t2o_tensor_converted(k->s->arena, data, carrier_of(data->dtype));
 }
 
 static t2o_value *weight_of(t2o_script *k, t2o_value *v)

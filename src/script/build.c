@@ -349,6 +349,17 @@ static int l_type_allows(lua_State *L)
 
 /* ---- constants ---- */
 
+/* A constant with other data that takes the place of a weight. */
+static t2o_value *constant_like(t2o_graph *g, const t2o_value *v, const t2o_tensor *data)
+{
+    t2o_value *out = t2o_constant_new(g, v->name, data);
+    out->spec = v->spec;
+    out->target = v->target;
+    out->persistent = v->persistent;
+    out->original_name = v->original_name;
+    return out;
+}
+
 /* core.converted(v, dtype) -> a constant with the numbers of another one, converted as they are written */
 static int l_converted(lua_State *L)
 {
@@ -358,16 +369,8 @@ static int l_converted(lua_State *L)
         return luaL_error(L, "'%s' is not a constant", v->name ? v->name : "a value");
     while (top->parent)
         top = top->parent;
-    t2o_tensor *t = T2O_NEW(top->s->arena, t2o_tensor);
-    *t = *v->data;
-    t->stored = t->stored ? t->stored : t->dtype;
-    t->dtype = t2o_dtype_named(luaL_checkstring(L, 2));
-    t2o_value *out = t2o_constant_new(top, v->name, t);
-    out->spec = v->spec;
-    out->target = v->target;
-    out->persistent = v->persistent;
-    out->original_name = v->original_name;
-    push_value(L, out);
+    t2o_dtype dtype = t2o_dtype_named(luaL_checkstring(L, 2));
+    push_value(L, constant_like(top, v, t2o_tensor_converted(top->s->arena, v->data, dtype)));
     return 1;
 }
 
@@ -467,12 +470,7 @@ static int l_packed(lua_State *L)
     t2o_tensor *t = T2O_NEW(k->s->arena, t2o_tensor);
     *t = (t2o_tensor){ .dtype = dtype, .rank = v->data->rank, .dims = v->data->dims, .data = packed };
     t->available = (size_t)t2o_tensor_bytes(t);
-    t2o_value *out = t2o_constant_new(v->graph, v->name, t);
-    out->spec = v->spec;
-    out->persistent = v->persistent;
-    out->target = v->target;
-    out->original_name = v->original_name;
-    push_value(L, out);
+    push_value(L, constant_like(v->graph, v, t));
     return 1;
 }
 

@@ -15,31 +15,11 @@ static void convert_inputs(t2o_script *k, t2o_graph *g, t2o_dtype dtype)
         input->target = old->target;
         input->persistent = old->persistent;
         input->original_name = old->original_name;
-        if (old->initial) {
-            t2o_tensor *initial = T2O_NEW(k->s->arena, t2o_tensor);
-            *initial = *old->initial;
-            initial->stored = initial->stored ? initial->stored : initial->dtype;
-            initial->dtype = dtype;
-            input->initial = initial;
-        }
+        if (old->initial)
+            input->initial = t2o_tensor_converted(k->s->arena, old->initial, dtype);
         old->twin = script_cast(k, g, first, input, T2O_FLOAT32);
         g->inputs.at[i] = input;
     }
-}
-
-static void replace_inputs(t2o_graph *g)
-{
-    for (t2o_node *n = g->first; n; n = n->next) {
-        for (uint32_t i = 0; i < n->n_inputs; i++)
-            if (n->inputs[i] && n->inputs[i]->twin)
-                n->inputs[i] = n->inputs[i]->twin;
-        for (uint32_t i = 0; i < n->n_attrs; i++)
-            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                replace_inputs(n->attrs[i].arg.graph);
-    }
-    for (size_t i = 0; i < g->outputs.n; i++)
-        if (g->outputs.at[i].value->twin)
-            g->outputs.at[i].value = g->outputs.at[i].value->twin;
 }
 
 static void convert_outputs(t2o_script *k, t2o_graph *g, t2o_dtype dtype)
@@ -61,9 +41,7 @@ bool t2o_script_precision(t2o_script *k, t2o_graph *g, int opset)
     k->opset = opset;
     if (k->options.convert_io) {
         convert_inputs(k, g, dtype);
-        replace_inputs(g);
-        for (size_t i = 0; i < g->values.n; i++)
-            g->values.at[i]->twin = NULL;
+        t2o_graph_take_twins(g);
         convert_outputs(k, g, dtype);
     }
     if (!script_rewrite(k, "t2o.precision", "convert", g, opset) ||

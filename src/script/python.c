@@ -116,18 +116,12 @@ static int l_places(lua_State *L)
 /* Equal for tensors that are the same elements of the same memory. */
 static void set_memory(lua_State *L, const t2o_tensor *t)
 {
-    luaL_Buffer b;
+    t2o_string place;
     if (!t || !t->data)
         return;
-    luaL_buffinit(L, &b);
-    luaL_addlstring(&b, (const char *)&t->data, sizeof t->data);
-    luaL_addlstring(&b, (const char *)&t->dtype, sizeof t->dtype);
-    for (uint32_t i = 0; i < t->rank; i++) {
-        luaL_addlstring(&b, (const char *)&t->dims[i], sizeof t->dims[i]);
-        if (t->strides)
-            luaL_addlstring(&b, (const char *)&t->strides[i], sizeof t->strides[i]);
-    }
-    luaL_pushresult(&b);
+    t2o_string_start(&place, script_of(L)->s->arena);
+    t2o_tensor_add_place(t, &place);
+    lua_pushlstring(L, place.at, place.n);
     lua_setfield(L, -2, "memory");
 }
 

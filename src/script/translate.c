@@ -692,16 +692,6 @@ t2o_graph *t2o_script_translate(t2o_script *k, const t2o_program *program)
     return failures ? NULL : g;
 }
 
-static void forget_twins(t2o_graph *g)
-{
-    for (size_t i = 0; i < g->values.n; i++)
-        g->values.at[i]->twin = NULL;
-    for (t2o_node *n = g->first; n; n = n->next)
-        for (uint32_t i = 0; i < n->n_attrs; i++)
-            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                forget_twins(n->attrs[i].arg.graph);
-}
-
 void t2o_script_learn(t2o_script *k, t2o_program *program)
 {
     t2o_graph *torch = program->graph, *g = t2o_graph_new(k->s, k->exprs, "main_graph");
@@ -715,7 +705,7 @@ void t2o_script_learn(t2o_script *k, t2o_program *program)
     mark_needed(k, torch);
     translate_nodes(k, torch, g);
     t2o_graph_clear_marks(torch);
-    forget_twins(torch);
+    t2o_graph_forget_twins(torch);
     t2o_forget_diags(k->s, before); /* what cannot be told stays unknown */
     k->learning = false;
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "base/file.h"
 #include "base/session.h"
 
@@ -408,6 +409,22 @@ static void full_disk_fails_at_the_commit(void **state)
     assert_string_equal(listing(f), "");
 }
 
+static void text_grows_and_is_quoted(void **state)
+{
+    (void)state;
+    t2o_session *s = t2o_session_new();
+    t2o_string t;
+    t2o_string_start(&t, s->arena);
+    for (int i = 0; i < 400; i++)
+        t2o_string_addf(&t, "%d,%s;", i, "12345678"); /* past what a short text has room for */
+    t2o_string_add_json(&t, "a\"\\\n\0z", 6);
+    t2o_string_add_int(&t, INT64_MIN);
+    const char *text = t2o_string_end(&t);
+    assert_non_null(strstr(text, "0,12345678;1,12345678;2,"));
+    assert_non_null(strstr(text, ";399,12345678;\"a\\\"\\\\\\u000a\\u0000z\"-9223372036854775808"));
+    t2o_session_free(s);
+}
+
 static void commit_onto_a_folder_leaves_nothing(void **state)
 {
     folder *f = *state;
@@ -426,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
         cmocka_unit_test(text_is_copied_and_formatted),
+        cmocka_unit_test(text_grows_and_is_quoted),
         cmocka_unit_test(vectors_keep_their_elements_as_they_grow),
         cmocka_unit_test(map_finds_what_was_set),
         cmocka_unit_test(map_replaces_and_tells_prefixes_apart),

@@ -635,7 +635,9 @@ static void attributes_tell_calls_apart(void **state)
     t2o_arg one = { .kind = T2O_ARG_INT, .i = 1 }, two = { .kind = T2O_ARG_INT, .i = 2 };
     t2o_arg list = { .kind = T2O_ARG_LIST, .items = &one, .n = 1 };
     t2o_arg text = { .kind = T2O_ARG_STRING, .text = "1", .n = 1 }, real = { .kind = T2O_ARG_FLOAT, .f = 1 };
-    const t2o_arg args[] = { one, two, list, text, real, one };
+    t2o_arg zero = { .kind = T2O_ARG_STRING, .text = "a\0b", .n = 3 },
+            other = { .kind = T2O_ARG_STRING, .text = "a\0c", .n = 3 };
+    const t2o_arg args[] = { one, two, list, text, real, zero, other, one };
     t2o_graph *g = program(f, "in x; out x", "onnx::");
     for (size_t i = 0; i < COUNT(args); i++) {
         t2o_attr attr = { "axis", args[i], false };
