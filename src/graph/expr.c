@@ -5,6 +5,8 @@
  */
 #include "graph/expr.h"
 
+#include "graph/scan.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -705,51 +707,29 @@ void t2o_expr_each_symbol(const t2o_expr *x, void (*fn)(void *, const char *), v
 
 typedef struct parser {
     t2o_exprs *e;
-    const char *p, *why;
+    t2o_scan scan;
     int depth;
 } parser;
 
 static const t2o_expr *parse_expr(parser *in);
 
-static void skip_blanks(parser *in)
-{
-    while (isspace((unsigned char)*in->p))
-        in->p++;
-}
-
-static bool take(parser *in, char c)
-{
-    skip_blanks(in);
-    if (*in->p != c)
-        return false;
-    in->p++;
-    return true;
-}
-
-static const t2o_expr *malformed(parser *in, const char *why)
-{
-    if (!in->why)
-        in->why = why;
-    return NULL;
-}
-
 static const char *parse_name(parser *in)
 {
-    skip_blanks(in);
-    const char *start = in->p;
-    while (isalnum((unsigned char)*in->p) || *in->p == '_' || *in->p == '.')
-        in->p++;
-    return t2o_intern_n(in->e->s, start, (size_t)(in->p - start));
+    t2o_scan_blanks(&in->scan);
+    const char *start = in->scan.p;
+    while (isalnum((unsigned char)*in->scan.p) || *in->scan.p == '_' || *in->scan.p == '.')
+        in->scan.p++;
+    return t2o_intern_n(in->e->s, start, (size_t)(in->scan.p - start));
 }
 
 static const t2o_expr *parse_quoted(parser *in)
 {
-    const char *start = ++in->p;
-    while (*in->p && *in->p != '\'')
-        in->p += in->p[0] == '\\' && in->p[1] ? 2 : 1;
-    if (!*in->p)
-        return malformed(in, "a string without an end");
-    const char *name = t2o_intern_n(in->e->s, start, (size_t)(in->p++ - start));
+    const char *start = ++in->scan.p;
+    while (*in->scan.p && *in->scan.p != '\'')
+        in->scan.p += in->scan.p[0] == '\\' && in->scan.p[1] ? 2 : 1;
+    if (!*in->scan.p)
+        return t2o_scan_fault(&in->scan, "a string without an end");
+    const char *name = t2o_intern_n(in->e->s, start, (size_t)(in->scan.p++ - start));
     return t2o_expr_symbol(in->e, name);
 }
 
@@ -757,34 +737,34 @@ static const t2o_expr *parse_number(parser *in)
 {
     char *end;
     errno = 0;
-    long long value = strtoll(in->p, &end, 10);
-    if (end == in->p || errno || *end == '.' || *end == 'e')
-        return malformed(in, "a number that is not a 64-bit integer");
-    in->p = end;
+    long long value = strtoll(in->scan.p, &end, 10);
+    if (end == in->scan.p || errno || *end == '.' || *end == 'e')
+        return t2o_scan_fault(&in->scan, "a number that is not a 64-bit integer");
+    in->scan.p = end;
     return t2o_expr_int(in->e, value);
 }
 
 /* The arguments behind "("; keyword arguments (assumptions on a symbol) say nothing that is needed here. */
 static bool parse_args(parser *in, expr_list *args)
 {
-    if (take(in, ')'))
+    if (t2o_scan_take(&in->scan, ')'))
         return true;
     do {
-        skip_blanks(in);
-        const char *start = in->p;
+        t2o_scan_blanks(&in->scan);
+        const char *start = in->scan.p;
         const char *name = isalpha((unsigned char)*start) ? parse_name(in) : "";
-        if (*name && take(in, '=')) {
+        if (*name && t2o_scan_take(&in->scan, '=')) {
             if (!parse_expr(in))
                 return false;
             continue;
         }
-        in->p = start;
+        in->scan.p = start;
         const t2o_expr *x = parse_expr(in);
         if (!x)
             return false;
         t2o_push(in->e->s->arena, args, x);
-    } while (take(in, ','));
-    return take(in, ')') || malformed(in, "a ')' is missing");
+    } while (t2o_scan_take(&in->scan, ','));
+    return t2o_scan_take(&in->scan, ')') || t2o_scan_fault(&in->scan, "a ')' is missing");
 }
 
 static const t2o_expr *parse_call(parser *in, const char *name)
@@ -796,26 +776,26 @@ static const t2o_expr *parse_call(parser *in, const char *name)
     if (leaf && args.n == 1)
         return args.at[0];
     if (leaf)
-        return malformed(in, "a symbol or an integer takes one argument");
+        return t2o_scan_fault(&in->scan, "a symbol or an integer takes one argument");
     const t2o_expr *x = t2o_expr_call(in->e, name, args.at, (uint32_t)args.n);
-    return x ? x : malformed(in, "a number out of range");
+    return x ? x : t2o_scan_fault(&in->scan, "a number out of range");
 }
 
 static const t2o_expr *parse_expr(parser *in)
 {
     if (++in->depth > MAX_DEPTH)
-        return malformed(in, "an expression that nests too deep");
-    skip_blanks(in);
+        return t2o_scan_fault(&in->scan, "an expression that nests too deep");
+    t2o_scan_blanks(&in->scan);
     const t2o_expr *x;
-    if (*in->p == '\'')
+    if (*in->scan.p == '\'')
         x = parse_quoted(in);
-    else if (*in->p == '-' || isdigit((unsigned char)*in->p))
+    else if (*in->scan.p == '-' || isdigit((unsigned char)*in->scan.p))
         x = parse_number(in);
     else {
         const char *name = parse_name(in);
         if (!*name)
-            x = malformed(in, "a character that does not belong there");
-        else if (take(in, '('))
+            x = t2o_scan_fault(&in->scan, "a character that does not belong there");
+        else if (t2o_scan_take(&in->scan, '('))
             x = parse_call(in, name);
         else
             x = unique(in->e, T2O_EXPR_CALL, 0, name, NULL, 0);
@@ -826,11 +806,11 @@ static const t2o_expr *parse_expr(parser *in)
 
 const t2o_expr *t2o_expr_parse(t2o_exprs *e, const char *source, const char **why)
 {
-    parser in = { e, source, NULL, 0 };
+    parser in = { .e = e, .scan = { .p = source } };
     const t2o_expr *x = parse_expr(&in);
-    skip_blanks(&in);
-    if (x && *in.p)
-        x = malformed(&in, "text after the end");
-    *why = in.why;
+    t2o_scan_blanks(&in.scan);
+    if (x && *in.scan.p)
+        x = t2o_scan_fault(&in.scan, "text after the end");
+    *why = in.scan.why;
     return x;
 }

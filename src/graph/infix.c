@@ -2,6 +2,8 @@
  * archives up to PyTorch 2.5. Operators are climbed by precedence. */
 #include "graph/expr.h"
 
+#include "graph/scan.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 typedef struct parser {
     t2o_exprs *e;
     t2o_session *s;
-    const char *p, *why;
+    t2o_scan scan;
     int depth;
 } parser;
 
@@ -58,46 +60,24 @@ static const struct {
 
 static const t2o_expr *parse(parser *in, int level);
 
-static void skip_blanks(parser *in)
-{
-    while (isspace((unsigned char)*in->p))
-        in->p++;
-}
-
-static bool take(parser *in, char c)
-{
-    skip_blanks(in);
-    if (*in->p != c)
-        return false;
-    in->p++;
-    return true;
-}
-
-static const t2o_expr *malformed(parser *in, const char *why)
-{
-    if (!in->why)
-        in->why = why;
-    return NULL;
-}
-
 static const t2o_expr *known(parser *in, const t2o_expr *x)
 {
-    return x ? x : malformed(in, "a number out of range");
+    return x ? x : t2o_scan_fault(&in->scan, "a number out of range");
 }
 
 static const t2o_expr *number(parser *in)
 {
-    const char *start = in->p;
+    const char *start = in->scan.p;
     char *end;
     errno = 0;
     long long value = strtoll(start, &end, 10);
     if (*end != '.' && *end != 'e') {
-        in->p = end;
-        return errno ? malformed(in, "a number that is not a 64-bit integer") : t2o_expr_int(in->e, value);
+        in->scan.p = end;
+        return errno ? t2o_scan_fault(&in->scan, "a number that is not a 64-bit integer") : t2o_expr_int(in->e, value);
     }
     strtod(start, &end);
     const t2o_expr *text = t2o_expr_symbol(in->e, t2o_intern_n(in->s, start, (size_t)(end - start)));
-    in->p = end;
+    in->scan.p = end;
     return t2o_expr_call(in->e, "Float", &text, 1);
 }
 
@@ -105,15 +85,15 @@ static const t2o_expr *number(parser *in)
 static const t2o_expr *call(parser *in, const char *name)
 {
     T2O_VEC(const t2o_expr *) args = { 0 };
-    if (!take(in, ')')) {
+    if (!t2o_scan_take(&in->scan, ')')) {
         do {
             const t2o_expr *x = parse(in, 0);
             if (!x)
                 return NULL;
             t2o_push(in->s->arena, &args, x);
-        } while (take(in, ','));
-        if (!take(in, ')'))
-            return malformed(in, "a ')' is missing");
+        } while (t2o_scan_take(&in->scan, ','));
+        if (!t2o_scan_take(&in->scan, ')'))
+            return t2o_scan_fault(&in->scan, "a ')' is missing");
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!strcmp(functions[i].printed, name))
@@ -126,23 +106,23 @@ static const t2o_expr *bracket(parser *in)
 {
     const t2o_expr *pair[2];
     pair[0] = parse(in, 0);
-    if (!pair[0] || take(in, ')'))
+    if (!pair[0] || t2o_scan_take(&in->scan, ')'))
         return pair[0];
-    if (!take(in, ','))
-        return malformed(in, "a ')' is missing");
+    if (!t2o_scan_take(&in->scan, ','))
+        return t2o_scan_fault(&in->scan, "a ')' is missing");
     pair[1] = parse(in, 0);
-    if (!pair[1] || !take(in, ')'))
-        return malformed(in, "a ')' is missing");
+    if (!pair[1] || !t2o_scan_take(&in->scan, ')'))
+        return t2o_scan_fault(&in->scan, "a ')' is missing");
     return known(in, t2o_expr_call(in->e, "ExprCondPair", pair, 2));
 }
 
 static const t2o_expr *name(parser *in)
 {
-    const char *start = in->p;
-    while (isalnum((unsigned char)*in->p) || *in->p == '_' || *in->p == '.')
-        in->p++;
-    const char *text = t2o_intern_n(in->s, start, (size_t)(in->p - start));
-    if (take(in, '('))
+    const char *start = in->scan.p;
+    while (isalnum((unsigned char)*in->scan.p) || *in->scan.p == '_' || *in->scan.p == '.')
+        in->scan.p++;
+    const char *text = t2o_intern_n(in->s, start, (size_t)(in->scan.p - start));
+    if (t2o_scan_take(&in->scan, '('))
         return call(in, text);
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (!strcmp(constants[i].printed, text))
@@ -152,30 +132,30 @@ static const t2o_expr *name(parser *in)
 
 static const t2o_expr *operand(parser *in)
 {
-    skip_blanks(in);
+    t2o_scan_blanks(&in->scan);
     const t2o_expr *x;
-    if (take(in, '-')) {
+    if (t2o_scan_take(&in->scan, '-')) {
         x = parse(in, PREFIX);
         return x ? known(in, t2o_expr_sub(in->e, t2o_expr_int(in->e, 0), x)) : NULL;
     }
-    if (take(in, '~')) {
+    if (t2o_scan_take(&in->scan, '~')) {
         x = parse(in, PREFIX);
         return x ? known(in, t2o_expr_call(in->e, "Not", &x, 1)) : NULL;
     }
-    if (take(in, '('))
+    if (t2o_scan_take(&in->scan, '('))
         return bracket(in);
-    if (isdigit((unsigned char)*in->p))
+    if (isdigit((unsigned char)*in->scan.p))
         return number(in);
-    if (isalpha((unsigned char)*in->p) || *in->p == '_')
+    if (isalpha((unsigned char)*in->scan.p) || *in->scan.p == '_')
         return name(in);
-    return malformed(in, "a character that does not belong there");
+    return t2o_scan_fault(&in->scan, "a character that does not belong there");
 }
 
 static const struct operation *next_operation(parser *in)
 {
-    skip_blanks(in);
+    t2o_scan_blanks(&in->scan);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (!strncmp(in->p, operations[i].sign, strlen(operations[i].sign)))
+        if (!strncmp(in->scan.p, operations[i].sign, strlen(operations[i].sign)))
             return &operations[i];
     return NULL;
 }
@@ -192,11 +172,11 @@ static const t2o_expr *apply(parser *in, const char *function, const t2o_expr *a
 static const t2o_expr *parse(parser *in, int level)
 {
     if (++in->depth > MAX_DEPTH)
-        return malformed(in, "an expression that nests too deep");
+        return t2o_scan_fault(&in->scan, "an expression that nests too deep");
     const t2o_expr *x = operand(in);
     const struct operation *o;
     while (x && (o = next_operation(in)) && o->level >= level) {
-        in->p += strlen(o->sign);
+        in->scan.p += strlen(o->sign);
         x = apply(in, o->function, x, parse(in, o->level + (o->level < POWER)));
     }
     in->depth--;
@@ -205,11 +185,11 @@ static const t2o_expr *parse(parser *in, int level)
 
 const t2o_expr *t2o_expr_parse_infix(t2o_session *s, t2o_exprs *e, const char *source, const char **why)
 {
-    parser in = { e, s, source, NULL, 0 };
+    parser in = { .e = e, .s = s, .scan = { .p = source } };
     const t2o_expr *x = parse(&in, 0);
-    skip_blanks(&in);
-    if (x && *in.p)
-        x = malformed(&in, "text after the end");
-    *why = in.why;
+    t2o_scan_blanks(&in.scan);
+    if (x && *in.scan.p)
+        x = t2o_scan_fault(&in.scan, "text after the end");
+    *why = in.scan.why;
     return x;
 }
