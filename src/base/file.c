@@ -66,20 +66,35 @@ void t2o_file_unmap(t2o_file *file)
         return;
     if (file->size)
         munmap((void *)file->bytes, file->size);
-    close(file->fd);
+    t2o_file_close(file);
+}
+
+bool t2o_file_holds(const t2o_file *file, const uint8_t *bytes, size_t n)
+{
+    uintptr_t at = (uintptr_t)bytes - (uintptr_t)file->bytes; /* large where it lies before */
+    return n <= file->size && at <= file->size - n;
+}
+
+void t2o_file_close(t2o_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
 }
 
 bool t2o_file_digest(t2o_session *s, const t2o_file *file, t2o_digest *h)
 {
     uint8_t *block = t2o_alloc(s->arena, BUFFER);
-    for (off_t at = 0; at < (off_t)file->size;) {
-        ssize_t n = pread(file->fd, block, BUFFER, at);
-        if (n <= 0)
-            return t2o_fail(s, "E0501", "cannot read '%s': %s", file->path, n ? strerror(errno) : "it was cut short");
-        t2o_digest_bytes(h, block, (size_t)n);
-        at += n;
-    }
-    return true;
+    int fd = file->fd >= 0 ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = 1;
+    for (off_t at = 0; n > 0 && at < (off_t)file->size; at += n > 0 ? n : 0)
+        if ((n = pread(fd, block, BUFFER, at)) > 0)
+            t2o_digest_bytes(h, block, (size_t)n);
+    if (n <= 0)
+        t2o_fail(s, "E0501", "cannot read '%s': %s", file->path, n ? strerror(errno) : "it was cut short");
+    if (fd != file->fd && fd >= 0)
+        close(fd);
+    return n > 0;
 }
 
 char *t2o_file_text(t2o_session *s, const char *path, size_t *size)
@@ -224,8 +239,7 @@ static size_t copy_from_source(t2o_output *out, const uint8_t *bytes, size_t n)
 {
     const t2o_file *from = out->source;
     size_t done = 0;
-    if (!from || out->error || n < KERNEL_COPY || (uintptr_t)bytes < (uintptr_t)from->bytes ||
-        (uintptr_t)bytes - (uintptr_t)from->bytes > from->size - n)
+    if (!from || out->error || n < KERNEL_COPY || !t2o_file_holds(from, bytes, n))
         return 0;
     off_t at = bytes - from->bytes;
     uint64_t to = out->size - n;

@@ -23,6 +23,10 @@ typedef struct t2o_file {
 /* NULL after E0501: no such file, a directory, not readable. An empty file has bytes of size 0. */
 t2o_file *t2o_file_map(t2o_session *s, const char *path);
 void t2o_file_unmap(t2o_file *file);
+/* Whether n bytes from there on are a piece of the mapped file. */
+bool t2o_file_holds(const t2o_file *file, const uint8_t *bytes, size_t n);
+/* Gives its descriptor back; the map stays. */
+void t2o_file_close(t2o_file *file);
 
 /* Adds the whole contents, read without the map: pages that are not wanted again do not stay with the process. False
  * after E0501. */

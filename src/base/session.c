@@ -48,6 +48,18 @@ bool t2o_vfail(t2o_session *s, const char *code, const char *format, va_list arg
     return false;
 }
 
+const char *t2o_unique_name(t2o_session *s, t2o_map *taken, const char *wanted)
+{
+    const char *name = t2o_intern(s, wanted), *base = name;
+    uintptr_t next = (uintptr_t)t2o_map_get(taken, base); /* the number to try first */
+    while (t2o_map_get(taken, name))
+        name = t2o_intern(s, t2o_printf(s->arena, "%s_%ju", base, (uintmax_t)next++));
+    if (next)
+        t2o_map_set(s->arena, taken, base, (void *)next);
+    t2o_map_set(s->arena, taken, name, (void *)1);
+    return name;
+}
+
 bool t2o_fail(t2o_session *s, const char *code, const char *format, ...)
 {
     va_list args;

@@ -42,6 +42,10 @@ void t2o_session_free(t2o_session *s);
 const char *t2o_intern(t2o_session *s, const char *text);
 const char *t2o_intern_n(t2o_session *s, const char *text, size_t n);
 
+/* The wanted name, or that with "_1", "_2" ... behind it: one that `taken` does not hold yet, and then does. The values
+ * in that map are this function's. */
+const char *t2o_unique_name(t2o_session *s, t2o_map *taken, const char *wanted);
+
 /* Add an error; always returns false. */
 bool t2o_fail(t2o_session *s, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool t2o_vfail(t2o_session *s, const char *code, const char *format, va_list args);

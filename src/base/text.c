@@ -47,15 +47,14 @@ void t2o_string_add_int(t2o_string *t, int64_t number)
 
 void t2o_string_vaddf(t2o_string *t, const char *format, va_list args)
 {
-    va_list again;
-    va_copy(again, args);
-    int n = vsnprintf(t->at + t->n, t->cap - t->n, format, args);
-    size_t room = t->cap - t->n;
-    if (n > 0 && (size_t)n < room)
+    va_list first;
+    va_copy(first, args);
+    int n = vsnprintf(t->at + t->n, t->cap - t->n, format, first);
+    va_end(first);
+    if (n > 0 && (size_t)n < t->cap - t->n)
         t->n += (size_t)n;
     else if (n > 0)
-        t2o_string_add(t, t2o_vprintf(t->arena, format, again));
-    va_end(again);
+        t2o_string_add(t, t2o_vprintf(t->arena, format, args));
 }
 
 void t2o_string_addf(t2o_string *t, const char *format, ...)

@@ -100,10 +100,3 @@ float t2o_wire_float(uint64_t bits)
     memcpy(&f, &low, sizeof f);
     return f;
 }
-
-double t2o_wire_double(uint64_t bits)
-{
-    double d;
-    memcpy(&d, &bits, sizeof d);
-    return d;
-}

@@ -58,8 +58,7 @@ t2o_numbers t2o_wire_numbers(const t2o_field *f, t2o_wire_type item);
 /* False at the end, and where the run is malformed (numbers->wire.bad). */
 bool t2o_wire_number(t2o_numbers *numbers, uint64_t *value);
 
-/* The bits of a number as a float or double. */
+/* The bits of a number as a float. */
 float t2o_wire_float(uint64_t bits);
-double t2o_wire_double(uint64_t bits);
 
 #endif
