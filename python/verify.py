@@ -811,7 +811,7 @@ class TorchModel:
         except Exception as e:
             raise Problem("E0106", f"PyTorch cannot run {self.path} on these inputs: {one_line(e)}",
                           "give other inputs with --inputs") from e
-        leaves = [self.tensor(x) for x in leaves_of(torch, got)]
+        leaves = [self.tensor(x) for x in leaves_of(got)]
         outputs = list(zip(self.output_names(leaves), [x for x in leaves if x is not None]))
         after = dict(named_state(module))
         changed, seen = [], set()
@@ -865,7 +865,7 @@ def named_state(module):
     yield from module.named_buffers(remove_duplicate=False)
 
 
-def leaves_of(torch, value):
+def leaves_of(value):
     from torch.utils import _pytree
     return _pytree.tree_leaves(value)
 

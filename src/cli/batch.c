@@ -209,11 +209,7 @@ static void run_child(const batch *b, const job *j)
     dup2(j->err, STDERR_FILENO);
     t2o_session *s = t2o_session_new();
     bool skipped = false;
-    int code = 0;
-    if (make_folders(s, t2o_strdup(s->arena, j->output)))
-        code = convert_file(s, b->o, j->input, j->output, &skipped);
-    else
-        code = t2o_exit_code(s);
+    int code = convert_file(s, b->o, j->input, j->output, &skipped);
     report_diags(s, b->o, 0);
     if (fflush(stdout) && !code)
         code = 1;

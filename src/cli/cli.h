@@ -78,6 +78,8 @@ void convert_report(const run *r, bool ok, const char *verified);
 /* The name of the output without -o: beside the input, with the suffix of --to. */
 const char *default_output(t2o_session *s, const options *o, const char *input);
 
+bool output_is_archive(const char *path);
+
 /* ---- python.c: the steps that end in Python source ---- */
 
 bool output_is_python(const char *path);

@@ -59,12 +59,21 @@ static void print_summary(const run *r)
         fprintf(stderr, "  %s\n", quantised);
 }
 
+/* Of what was written as Python or as an archive. */
+static size_t count_weights(const run *r)
+{
+    size_t n = r->python.weights.n;
+    for (size_t i = 0; output_is_archive(r->output) && i < r->program->graph->inputs.n; i++)
+        n += r->program->graph->inputs.at[i]->data != NULL;
+    return n;
+}
+
 static void print_result(const run *r)
 {
     if (r->skipped)
         fprintf(stderr, "%s: is up to date\n", r->output);
     else if (!r->check_only && !r->onnx)
-        fprintf(stderr, "%s: %zu weights, %s\n", r->output, r->python.weights.n, human_bytes(r->s, r->bytes_written));
+        fprintf(stderr, "%s: %zu weights, %s\n", r->output, count_weights(r), human_bytes(r->s, r->bytes_written));
     else if (!r->check_only)
         print_summary(r);
 }

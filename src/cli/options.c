@@ -355,6 +355,15 @@ static bool is_command(const char *word)
     return false;
 }
 
+static bool is_tolerance(t2o_session *s, const char *option, const char *text)
+{
+    char *end;
+    double x = text ? strtod(text, &end) : 0;
+    if (!text || (end != text && !*end && x >= 0))
+        return true;
+    return t2o_fail(s, "E0201", "%s takes a number that is not negative, not '%s'", option, text);
+}
+
 static bool check_options(t2o_session *s, const options *o)
 {
     int newest = t2o_newest_opset();
@@ -362,6 +371,8 @@ static bool check_options(t2o_session *s, const options *o)
         t2o_fail(s, "E0201", "--opset %d: t2o writes opsets 9 to %d", o->opset, newest);
         return false;
     }
+    if (!is_tolerance(s, "--rtol", o->rtol) || !is_tolerance(s, "--atol", o->atol))
+        return false;
     if (strcmp(o->target, "ort_cpu") && strcmp(o->target, "onnx"))
         return t2o_fail(s, "E0201", "--target takes ort_cpu or onnx, not '%s'", o->target);
     if (strcmp(o->state, "io") && strcmp(o->state, "const") && strcmp(o->state, "error"))

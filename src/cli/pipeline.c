@@ -288,7 +288,7 @@ bool run_steps(run *r)
         double start = now();
         bool writes = !strcmp(steps[i].name, "write");
         if ((writes && !make_folders(r->s, t2o_strdup(r->s->arena, r->output))) || !steps[i].fn(r))
-            return false;
+            return t2o_failed(r->s) ? false : t2o_fail(r->s, "E0102", "the step '%s' failed", steps[i].name);
         if (r->skipped)
             return true;
         if (r->o->verbose)

@@ -175,9 +175,12 @@ static const t2o_expr *parse(parser *in, int level)
         return t2o_scan_fault(&in->scan, "an expression that nests too deep");
     const t2o_expr *x = operand(in);
     const struct operation *o;
+    int calls = 0; /* each holds the one before; sums and products are flat */
     while (x && (o = next_operation(in)) && o->level >= level) {
         in->scan.p += strlen(o->sign);
         x = apply(in, o->function, x, parse(in, o->level + (o->level < POWER)));
+        if (x && x->kind == T2O_EXPR_CALL && ++calls > MAX_DEPTH)
+            return t2o_scan_fault(&in->scan, "an expression that nests too deep");
     }
     in->depth--;
     return x;

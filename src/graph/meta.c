@@ -81,7 +81,7 @@ static size_t part_length(const char *p, bool last)
     return n;
 }
 
-const char *t2o_meta_next_module(t2o_session *s, const char *rest, const char **path, const char **type)
+const char *t2o_meta_next_module(t2o_session *s, const char *rest, t2o_module *out)
 {
     while (rest && *rest) {
         const char *part[3];
@@ -98,8 +98,9 @@ const char *t2o_meta_next_module(t2o_session *s, const char *rest, const char **
         rest += *rest == ';';
         if (n < 3)
             continue;
-        *path = t2o_strndup(s->arena, part[1], length[1]);
-        *type = t2o_strndup(s->arena, part[2], length[2]);
+        out->key = t2o_strndup(s->arena, part[0], length[0]);
+        out->path = t2o_strndup(s->arena, part[1], length[1]);
+        out->type = t2o_strndup(s->arena, part[2], length[2]);
         return rest;
     }
     return NULL;
@@ -107,12 +108,12 @@ const char *t2o_meta_next_module(t2o_session *s, const char *rest, const char **
 
 const char *t2o_meta_module(t2o_session *s, const t2o_meta *meta)
 {
-    const char *path = NULL, *type = NULL;
+    t2o_module m = { 0 };
     for (const char *p = meta ? meta->nn_module_stack : NULL; p;)
-        p = t2o_meta_next_module(s, p, &path, &type);
-    if (!type)
+        p = t2o_meta_next_module(s, p, &m);
+    if (!m.type)
         return NULL;
-    return *path ? t2o_printf(s->arena, "%s (%s)", path, type) : type;
+    return *m.path ? t2o_printf(s->arena, "%s (%s)", m.path, m.type) : m.type;
 }
 
 const char *t2o_node_summary(const t2o_node *n)

@@ -9,9 +9,14 @@ const char *t2o_meta_user_line(t2o_session *s, const t2o_meta *meta);
 /* "layer1.0.conv1 (torch.nn.modules.conv.Conv2d)": the innermost module; NULL when there is none. */
 const char *t2o_meta_module(t2o_session *s, const t2o_meta *meta);
 
-/* One entry of nn_module_stack: key, path, type. Returns the rest behind it, NULL at the end; entries that are not of
- * three parts are passed over. Commas inside brackets belong to the type. */
-const char *t2o_meta_next_module(t2o_session *s, const char *rest, const char **path, const char **type);
+/* One entry of nn_module_stack. The key tells the calls of a module apart. */
+typedef struct t2o_module {
+    const char *key, *path, *type;
+} t2o_module;
+
+/* Returns the rest behind the first entry, NULL at the end; entries that are not of three parts are passed over. Commas
+ * inside brackets belong to the type. */
+const char *t2o_meta_next_module(t2o_session *s, const char *rest, t2o_module *out);
 
 /* "add: f32[2, 3] <- x, y": name, first output's type and operands. */
 const char *t2o_node_summary(const t2o_node *n);

@@ -266,16 +266,12 @@ void t2o_metadata_clear_users(const t2o_graph *torch)
 
 /* ---- The module stack ---- */
 
-typedef struct module {
-    const char *path, *type;
-} module;
-
-typedef T2O_VEC(module) modules;
+typedef T2O_VEC(t2o_module) modules;
 
 static void read_modules(modules *out, t2o_session *s, const char *stack)
 {
-    module m;
-    while ((stack = t2o_meta_next_module(s, stack, &m.path, &m.type)))
+    t2o_module m;
+    while ((stack = t2o_meta_next_module(s, stack, &m)))
         t2o_push(s->arena, out, m);
 }
 
@@ -339,7 +335,7 @@ void t2o_metadata_of_node(t2o_props *out, const t2o_node *n)
     if (torch) {
         if (torch->meta && torch->meta->nn_module_stack)
             read_modules(&stack, n->graph->s, torch->meta->nn_module_stack);
-        module self = { node_name(torch), target_text(arena, torch) };
+        t2o_module self = { "", node_name(torch), target_text(arena, torch) };
         t2o_push(arena, &stack, self);
         add(out, arena, "namespace", namespace_text(arena, &stack));
     }

@@ -1,4 +1,4 @@
-/* onnx.h: checks an ONNX graph and writes it as a model file.
+/* onnx.h: reads model files, checks an ONNX graph and writes it as one.
  *
  * The writer streams: protobuf-c packs into the output's buffer and weights go from the map
  * straight to the file, so that memory does not grow with their size. The same graph and options

@@ -459,14 +459,6 @@ static bool read_infos(t2o_reader *r, const raw_graph *raw, scope *in, t2o_map *
     return true;
 }
 
-static bool is_output_already(const t2o_graph *g, const t2o_value *v, size_t before)
-{
-    for (size_t i = 0; i < before; i++)
-        if (g->outputs.at[i].value == v)
-            return true;
-    return false;
-}
-
 /* Outputs were entered by name; what a body hands on from outside, or what stands twice, is copied. */
 static bool bind_graph_outputs(t2o_reader *r, scope *in)
 {
@@ -475,11 +467,14 @@ static bool bind_graph_outputs(t2o_reader *r, scope *in)
         t2o_value *v = lookup(in, o->target);
         if (!v)
             return t2o_fail(r->s, "E0508", "nothing defines the output '%s' of graph '%s'", o->target, in->g->name);
-        if (v->graph != in->g || is_output_already(in->g, v, i))
+        if (v->graph != in->g || v->mark)
             v = identity(r, in->g, v, t2o_printf(r->s->arena, "%s_out", o->name));
+        v->mark = 1;
         o->value = v;
         o->target = NULL;
     }
+    for (size_t i = 0; i < in->g->outputs.n; i++)
+        in->g->outputs.at[i].value->mark = 0;
     return true;
 }
 

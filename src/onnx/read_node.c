@@ -341,21 +341,41 @@ static raw_node *read_raw_node(t2o_reader *r, t2o_slice bytes)
 
 static bool add_used(t2o_reader *r, t2o_slice attr, names *used, int depth);
 
-/* The names that a body and the bodies in it read; those that it defines itself do no harm. */
+/* Of a part of a body: the names that it reads (those of bodies in it too), or those that it defines. */
+static bool add_names_of_part(t2o_reader *r, const t2o_field *part, bool reads, names *to, int depth)
+{
+    enum { NODE = 1, INITIALISER = 5, INPUT = 11, OUTPUT = 12 };
+    uint32_t number = part->number == NODE          ? (reads ? 1 : 2)
+                      : part->number == OUTPUT      ? (reads ? 1 : 0)
+                      : part->number == INPUT       ? (reads ? 0 : 1)
+                      : part->number == INITIALISER ? (reads ? 0 : 8)
+                                                    : 0;
+    t2o_wire w = t2o_wire_of(part->slice.bytes, part->slice.n);
+    for (t2o_field f; number && t2o_wire_next(&w, &f);) {
+        if (f.number == number && f.type == T2O_WIRE_BYTES && !t2o_read_name(r, &f, to))
+            return false;
+        if (reads && part->number == NODE && f.number == 5 && !add_used(r, f.slice, to, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+/* The names that a body and the bodies in it read from around it. */
 static bool add_used_of_graph(t2o_reader *r, t2o_slice bytes, names *used, int depth)
 {
-    t2o_wire w = t2o_wire_of(bytes.bytes, bytes.n);
+    names all = { 0 }, own = { 0 };
+    t2o_map defined = { 0 };
     if (depth > T2O_MAX_DEPTH)
         return t2o_fail(r->s, "E0509", "graphs nest too deep");
-    for (t2o_field f; t2o_wire_next(&w, &f);) {
-        t2o_wire inner = t2o_wire_of(f.slice.bytes, f.slice.n);
-        for (t2o_field p; (f.number == 1 || f.number == 12) && t2o_wire_next(&inner, &p);) {
-            if (p.number == 1 && p.type == T2O_WIRE_BYTES && !t2o_read_name(r, &p, used))
-                return false;
-            if (f.number == 1 && p.number == 5 && !add_used(r, p.slice, used, depth + 1))
-                return false;
-        }
-    }
+    t2o_wire w = t2o_wire_of(bytes.bytes, bytes.n);
+    for (t2o_field f; t2o_wire_next(&w, &f);)
+        if (!add_names_of_part(r, &f, true, &all, depth) || !add_names_of_part(r, &f, false, &own, depth))
+            return false;
+    for (size_t i = 0; i < own.n; i++)
+        t2o_map_set(r->s->arena, &defined, own.at[i], (void *)own.at[i]);
+    for (size_t i = 0; i < all.n; i++)
+        if (!t2o_map_get(&defined, all.at[i]))
+            t2o_push(r->s->arena, used, all.at[i]);
     return true;
 }
 

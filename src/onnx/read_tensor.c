@@ -209,6 +209,7 @@ static t2o_file *external_file(t2o_reader *r, const proto *p, const char *locati
         t2o_note(r->s, "which holds the data of %s", p->what);
         return NULL;
     }
+    t2o_file_close(file); /* there may be one for each weight */
     t2o_map_set(r->s->arena, &r->external, location, file);
     t2o_push(r->s->arena, &r->source->files, file);
     return file;

@@ -83,12 +83,9 @@ static size_t props_field(writer *w, const t2o_props *props, Onnx__StringStringE
 int64_t t2o_onnx_tensor_size(const t2o_tensor *t)
 {
     int64_t n = t2o_tensor_count(t);
-    switch (t->dtype) {
-    case T2O_UINT4: case T2O_INT4: case T2O_FLOAT4_E2M1: return n < 0 ? n : n / 2 + n % 2;
-    case T2O_UINT2: case T2O_INT2: return n < 0 ? n : n / 4 + (n % 4 != 0);
-    case T2O_STRING: return n;
-    default: return t2o_dtype_size(t->dtype) ? t2o_tensor_bytes(t) : -1;
-    }
+    if (t->dtype == T2O_STRING)
+        return n;
+    return t2o_dtype_bits(t->dtype) ? t2o_tensor_bytes(t) : -1;
 }
 
 static void string_data_field(writer *w, const t2o_tensor *t, Onnx__TensorProto *p)
@@ -155,12 +152,12 @@ static bool is_outside(writer *w, const t2o_tensor *t, Onnx__TensorProto *p)
     if (bytes < EXTERNAL_BYTES || !t->data)
         return false;
     if (w->weights == T2O_WEIGHTS_LINK && t->in_file && t2o_tensor_contiguous(t) && archive &&
-        (uintptr_t)t->data >= (uintptr_t)archive->bytes &&
-        (uintptr_t)t->data - (uintptr_t)archive->bytes <= archive->size - (size_t)bytes) {
+        t2o_file_holds(archive, t->data, (size_t)bytes)) {
         external_data_field(w, p, w->options->link, (uint64_t)(t->data - archive->bytes), (uint64_t)bytes);
         return true;
     }
-    if (w->weights != T2O_WEIGHTS_EXTERNAL || t->dtype >= T2O_COMPLEX32 || !t2o_dtype_size(t->dtype))
+    if (w->weights != T2O_WEIGHTS_EXTERNAL || t->dtype >= T2O_COMPLEX32 || !t2o_dtype_bits(t->dtype) ||
+        (!t2o_dtype_size(t->dtype) && !t2o_tensor_contiguous(t)))
         return false;
     uint64_t align = bytes > ALIGNED_BYTES ? (uint64_t)(w->options->align ? w->options->align : 65536) : 64;
     placed at = { t, (w->external_bytes + align - 1) & ~(align - 1) };
@@ -337,6 +334,8 @@ static t2o_attr_type own_list_type(const t2o_arg *list)
         bool numbers = item && item <= T2O_ATTR_INT && type <= T2O_ATTR_INT;
         type = numbers ? T2O_ATTR_FLOAT : 0;
     }
+    if (type == T2O_ATTR_TYPE_PROTO)
+        return T2O_ATTR_TYPE_PROTOS;
     return type ? type + T2O_ATTR_FLOATS - T2O_ATTR_FLOAT : 0;
 }
 
@@ -369,6 +368,15 @@ static bool fill_tensors(writer *w, Onnx__AttributeProto *p, const t2o_arg *list
     return ok;
 }
 
+static bool fill_types(writer *w, Onnx__AttributeProto *p, const t2o_arg *list)
+{
+    bool ok = true;
+    FILL_LIST(w, p, type_protos, Onnx__TypeProto *, list, container_proto(w, &(const char *){ item->text }));
+    for (size_t i = 0; i < p->n_type_protos; i++)
+        ok &= p->type_protos[i] != NULL;
+    return ok;
+}
+
 static bool fill_graphs(writer *w, Onnx__AttributeProto *p, const t2o_arg *list)
 {
     bool ok = true;
@@ -391,6 +399,7 @@ static bool fill_attr(writer *w, Onnx__AttributeProto *p, t2o_attr_type type, co
     case T2O_ATTR_STRINGS:
         FILL_LIST(w, p, strings, ProtobufCBinaryData, arg, bytes_of(item));
         return true;
+    case T2O_ATTR_TYPE_PROTOS: return fill_types(w, p, arg);
     case T2O_ATTR_TENSORS: return fill_tensors(w, p, arg);
     case T2O_ATTR_GRAPHS: return fill_graphs(w, p, arg);
     case T2O_ATTR_TYPE_PROTO: {

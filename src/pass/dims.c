@@ -9,41 +9,44 @@ typedef struct editor {
     t2o_session *s;
     t2o_program *p;
     t2o_exprs *exprs;
-    t2o_map by; /* symbol -> what takes its place */
+    t2o_map symbols; /* of the inputs */
+    t2o_map by;      /* symbol -> what takes its place */
 } editor;
 
 /* ---- places ---- */
 
 static void list_symbol(void *ctx, const char *name)
 {
-    t2o_map_set(((editor *)ctx)->s->arena, &((editor *)ctx)->by, name, (void *)name);
+    editor *e = ctx;
+    t2o_map_set(e->s->arena, &e->symbols, name, (void *)name);
 }
 
-/* "s77, s31": the symbols in the dimensions of inputs, which are those that may be asked for. */
-static const char *symbols_text(editor *e)
+/* The symbols in the dimensions of inputs, which are those that may be asked for. */
+static void list_symbols(editor *e)
 {
-    editor found = { .s = e->s };
-    const char *text = "";
+    e->symbols = (t2o_map){ 0 };
     for (size_t i = 0; i < e->p->graph->inputs.n; i++) {
         const t2o_value *v = e->p->graph->inputs.at[i];
         for (int32_t d = 0; d < v->rank; d++)
             if (v->dims[d])
-                t2o_expr_each_symbol(v->dims[d], list_symbol, &found);
+                t2o_expr_each_symbol(v->dims[d], list_symbol, e);
         if (v->expr)
-            t2o_expr_each_symbol(v->expr, list_symbol, &found);
+            t2o_expr_each_symbol(v->expr, list_symbol, e);
     }
-    for (size_t i = 0; i < found.by.n; i++)
-        text = t2o_printf(e->s->arena, "%s%s%s", text, i ? ", " : "", (const char *)found.by.entries[i].key);
-    return *text ? text : "none";
 }
 
-static bool is_input_symbol(editor *e, const char *name)
+static bool is_input_symbol(const editor *e, const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *p = symbols_text(e); *p; p += strcspn(p, " "), p += *p == ' ')
-        if (!strncmp(p, name, n) && (!p[n] || p[n] == ','))
-            return true;
-    return false;
+    return t2o_map_get(&e->symbols, name) != NULL;
+}
+
+/* "s77, s31" */
+static const char *symbols_text(const editor *e)
+{
+    const char *text = "";
+    for (size_t i = 0; i < e->symbols.n; i++)
+        text = t2o_printf(e->s->arena, "%s%s%s", text, i ? ", " : "", e->symbols.entries[i].key);
+    return *text ? text : "none";
 }
 
 static t2o_value *find_input(editor *e, const char *name, size_t n)
@@ -247,11 +250,15 @@ static void apply(editor *e)
     }
     e->p->range_symbols.n = kept;
     e->by = (t2o_map){ 0 };
+    list_symbols(e);
 }
 
 bool t2o_pass_dims(t2o_program *p, const t2o_dim_requests *requests)
 {
     editor e = { .s = p->graph->s, .p = p, .exprs = p->graph->exprs };
+    if (!requests->n_dynamic && !requests->n_rename && !requests->n_set)
+        return true;
+    list_symbols(&e);
     for (size_t i = 0; i < requests->n_dynamic; i++)
         if (!require_dynamic(&e, requests->dynamic[i]))
             return false;

@@ -101,14 +101,6 @@ static void find_last_uses(state *st)
 
 /* ---- inputs that share memory ---- */
 
-static bool same_window(const t2o_tensor *a, const t2o_tensor *b)
-{
-    if (a->data != b->data || a->dtype != b->dtype || a->rank != b->rank || !a->strides != !b->strides)
-        return false;
-    size_t bytes = a->rank * sizeof *a->dims;
-    return !memcmp(a->dims, b->dims, bytes) && (!a->strides || !memcmp(a->strides, b->strides, bytes));
-}
-
 /* Inputs that show the same memory in the same way are one tensor, which goes by the first one's name: a buffer that
  * was traced as an attribute of some other object is recorded again as a constant, behind the buffers. */
 static void tie_inputs(state *st)
@@ -119,12 +111,15 @@ static void tie_inputs(state *st)
         t2o_value *v = st->g->inputs.at[i];
         if (!v->data || !v->data->data || t2o_tensor_count(v->data) <= 0)
             continue;
-        const char *key = t2o_printf(s->arena, "%p", (const void *)v->data->data);
+        t2o_string place;
+        t2o_string_start(&place, s->arena);
+        t2o_tensor_add_place(v->data, &place);
+        const char *key = t2o_string_end(&place);
         t2o_value *first = t2o_map_get(&seen, key);
-        if (!first)
-            t2o_map_set(s->arena, &seen, key, v);
-        else if (same_window(first->data, v->data))
+        if (first)
             be_same(st, v, first);
+        else
+            t2o_map_set(s->arena, &seen, key, v);
     }
 }
 
@@ -145,8 +140,8 @@ static void take_anew(state *st, t2o_node *view, t2o_value *base)
 {
     const t2o_value *view_operand = first_tensor(view);
     t2o_graph *g = st->g;
-    t2o_value *outputs[64];
-    for (uint32_t i = 0; i < view->n_outputs && i < 64; i++) {
+    t2o_value **outputs = T2O_NEW_N(g->s->arena, t2o_value *, view->n_outputs + 1);
+    for (uint32_t i = 0; i < view->n_outputs; i++) {
         const t2o_value *o = view->outputs[i];
         outputs[i] = t2o_value_new(g, o->kind, o->name, o->dtype, o->rank, o->dims);
         lies_like(outputs[i], o);
@@ -171,7 +166,7 @@ static void take_anew(state *st, t2o_node *view, t2o_value *base)
 static t2o_value *read_now(state *st, t2o_value *v)
 {
     tensor *t = tensor_of(st, v);
-    if (t->view && t->stamp != root_of(st, t)->version && t->view->n_outputs <= 64)
+    if (t->view && t->stamp != root_of(st, t)->version)
         take_anew(st, t->view, read_now(st, t->base));
     return t->now;
 }

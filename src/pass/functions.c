@@ -25,7 +25,8 @@ typedef struct grouping {
     const char *const *globs;
     size_t n_globs;
     T2O_VEC(group *) groups; /* number - 1 = place; node->mark is the number */
-    t2o_map by_path;
+    t2o_map by_call;         /* key of a call -> number */
+    bool reordered;          /* nodes have changed places: lists of nodes may be out of order */
     t2o_value **inner;       /* by value->id: what stands for an outside value in the function that is built */
     bool *wanted;            /* by value->id: read outside the group that makes it */
     t2o_map bodies, names;   /* text -> t2o_graph; names of functions */
@@ -57,17 +58,17 @@ static const char *module_stack(const t2o_node *n)
 
 static uint32_t group_of(grouping *f, const t2o_node *n)
 {
-    const char *path, *type;
-    for (const char *p = module_stack(n); (p = t2o_meta_next_module(f->s, p, &path, &type));) {
-        if (!is_asked(f, path, type))
+    t2o_module m;
+    for (const char *p = module_stack(n); (p = t2o_meta_next_module(f->s, p, &m));) {
+        if (!is_asked(f, m.path, m.type))
             continue;
-        uintptr_t number = (uintptr_t)t2o_map_get(&f->by_path, path);
+        uintptr_t number = (uintptr_t)t2o_map_get(&f->by_call, m.key);
         if (!number) {
             group *new_group = T2O_NEW(f->s->arena, group);
-            *new_group = (group){ .path = path, .type = type };
+            *new_group = (group){ .path = m.path, .type = m.type };
             t2o_push(f->s->arena, &f->groups, new_group);
             number = f->groups.n;
-            t2o_map_set(f->s->arena, &f->by_path, path, (void *)number);
+            t2o_map_set(f->s->arena, &f->by_call, m.key, (void *)number);
         }
         return (uint32_t)number;
     }
@@ -313,7 +314,8 @@ typedef struct body_text {
 static void put_tensor(body_text *t, const t2o_tensor *data)
 {
     int64_t bytes = t2o_tensor_bytes(data);
-    if (!data->data || bytes < 0 || bytes > INLINE_BYTES || !t2o_tensor_contiguous(data)) {
+    bool small = bytes >= 0 && bytes <= INLINE_BYTES;
+    if (!data->data || !t2o_dtype_bits(data->dtype) || !small || !t2o_tensor_contiguous(data)) {
         t2o_tensor_add_place(data, &t->text);
         return;
     }
@@ -367,16 +369,6 @@ static void put_graph(body_text *t, const t2o_graph *g)
         put_values(t, &g->outputs.at[i].value, 1, false);
 }
 
-static const char *free_name(grouping *f, const char *domain, const char *wanted)
-{
-    const char *name = wanted;
-    for (unsigned i = 1; t2o_map_get(&f->names, t2o_printf(f->s->arena, "%s::%s", domain, name)); i++)
-        name = t2o_printf(f->s->arena, "%s_%u", wanted, i);
-    const char *op = t2o_intern(f->s, t2o_printf(f->s->arena, "%s::%s", domain, name));
-    t2o_map_set(f->s->arena, &f->names, op, (void *)op);
-    return op;
-}
-
 /* Gives the call the name of an equal body, or of this one as a new function. */
 static void name_body(grouping *f, const group *p, t2o_node *call, t2o_graph *body)
 {
@@ -390,7 +382,7 @@ static void name_body(grouping *f, const group *p, t2o_node *call, t2o_graph *bo
         const char *name = last_part(p->type);
         size_t n = (size_t)(name - p->type);
         const char *domain = n > 1 ? t2o_strndup(f->s->arena, p->type, n - 1) : "modules";
-        body->name = free_name(f, domain, name);
+        body->name = t2o_unique_name(f->s, &f->names, t2o_printf(f->s->arena, "%s::%s", domain, name));
         t2o_map_set(f->s->arena, &f->bodies, key, body);
         t2o_push(f->s->arena, &f->g->functions, body);
         same = body;
@@ -406,11 +398,21 @@ static void read_result(void *ctx, t2o_value **v)
     *v = in_top(*v);
 }
 
+static void list_nodes(grouping *f, group *p, uint32_t number)
+{
+    p->nodes.n = 0;
+    for (t2o_node *n = f->g->first; n; n = n->next)
+        if (n->mark == number)
+            t2o_push(f->s->arena, &p->nodes, n);
+}
+
 static void make_function(grouping *f, group *p, uint32_t number)
 {
     node_list followers = { 0 };
     if (!p->nodes.n)
         return;
+    if (f->reordered)
+        list_nodes(f, p, number);
     if (!find_followers(f, p, number, &followers)) {
         t2o_warn(f->s, "module %s (%s) is no function: nodes outside it lie between its own", p->path, p->type);
         return;
@@ -419,6 +421,7 @@ static void make_function(grouping *f, group *p, uint32_t number)
     t2o_node *call = build_body(&b), *next = call->next;
     for (size_t i = 0; i < followers.n; i++)
         t2o_node_move(followers.at[i], f->g, next);
+    f->reordered |= followers.n > 0;
     name_body(f, p, call, b.body);
 }
 
@@ -446,4 +449,5 @@ void t2o_pass_functions(t2o_graph *g, const char *const *globs, size_t n_globs)
             for (uint32_t k = 0; k < n->n_outputs; k++)
                 if (n->outputs[k])
                     n->outputs[k]->twin = NULL;
+    t2o_pass_dead_code(g); /* constants that stand in bodies now */
 }

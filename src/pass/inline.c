@@ -23,26 +23,6 @@ static t2o_value *resolve(t2o_value *v)
     return v;
 }
 
-static void move_node(t2o_node *n, t2o_graph *to, t2o_node *before)
-{
-    t2o_node_remove(n);
-    t2o_node *copy = t2o_node_new(to, before, n->op, n->inputs, n->n_inputs, n->attrs, n->n_attrs, n->outputs,
-                                  n->n_outputs);
-    copy->name = n->name;
-    copy->meta = n->meta;
-    copy->returns = n->returns;
-    copy->n_returns = n->n_returns;
-    copy->autocast = n->autocast;
-    for (uint32_t i = 0; i < copy->n_attrs; i++)
-        if (copy->attrs[i].arg.kind == T2O_ARG_GRAPH)
-            copy->attrs[i].arg.graph->parent = to;
-    for (uint32_t i = 0; i < n->n_outputs; i++) {
-        n->outputs[i]->graph = to;
-        n->outputs[i]->id = (uint32_t)to->values.n;
-        t2o_push(to->s->arena, &to->values, n->outputs[i]);
-    }
-}
-
 typedef T2O_VEC(const t2o_arg *) arg_list;
 
 /* The arguments behind the body, and those in lists: the operands, and None. */
@@ -94,7 +74,7 @@ static bool splice(t2o_graph *g, t2o_node *n)
         if (operands.at[i]->kind == T2O_ARG_VALUE)
             body->inputs.at[i]->twin = n->inputs[operands.at[i]->index];
     while (body->first)
-        move_node(body->first, g, n);
+        t2o_node_move(body->first, g, n);
     if (!give_results(n, body))
         return t2o_fail(g->s, "E0504", "node '%s' (%s) does not fit its body", n->name, n->op);
     t2o_node_remove(n);

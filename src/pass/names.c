@@ -109,18 +109,9 @@ static bool give_all(naming *names, t2o_graph *g)
 
 /* ---- all ---- */
 
-static const char *free_name(naming *names, t2o_map *table, const char *wanted)
-{
-    const char *name = t2o_intern(names->s, wanted);
-    for (unsigned i = 1; t2o_map_get(table, name); i++)
-        name = t2o_intern(names->s, t2o_printf(names->s->arena, "%s_%u", wanted, i));
-    t2o_map_set(names->s->arena, table, name, (void *)name);
-    return name;
-}
-
 static void take(naming *names, t2o_value *v, const char *wanted)
 {
-    v->name = free_name(names, &names->values, renamed(names, wanted));
+    v->name = t2o_unique_name(names->s, &names->values, renamed(names, wanted));
     v->mark = 1;
 }
 
@@ -148,7 +139,8 @@ static void name_results(naming *names, t2o_graph *g)
                 name_results(names, n->attrs[i].arg.graph);
         const char *first = n->n_outputs && n->outputs[0] ? n->outputs[0]->name : n->op;
         bool named = n->name; /* a node of a file, or the call of a function, which has the path of its module */
-        n->name = free_name(names, &names->nodes, named ? n->name : t2o_printf(names->s->arena, "node_%s", first));
+        const char *name = named ? n->name : t2o_printf(names->s->arena, "node_%s", first);
+        n->name = t2o_unique_name(names->s, &names->nodes, name);
     }
 }
 

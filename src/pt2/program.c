@@ -299,16 +299,6 @@ static bool bind_weights(t2o_weights *w, t2o_graph *g)
     return true;
 }
 
-static void clear_marks(t2o_graph *g)
-{
-    for (size_t i = 0; i < g->values.n; i++)
-        g->values.at[i]->mark = 0;
-    for (t2o_node *n = g->first; n; n = n->next)
-        for (uint32_t i = 0; i < n->n_attrs; i++)
-            if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                clear_marks(n->attrs[i].arg.graph);
-}
-
 /* ---- how inputs and outputs nest ---- */
 
 /* The entry of the model itself is the one without a path. */
@@ -344,7 +334,7 @@ static bool read_program(t2o_body_reader *r, t2o_archive *a, const char *model, 
     read_specs(module, p);
     p->doubt = r->doubt;
     t2o_weights_list(weights, &p->state);
-    clear_marks(body.graph);
+    t2o_graph_clear_marks(body.graph);
     p->graph = body.graph;
     return true;
 }

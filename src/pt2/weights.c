@@ -13,7 +13,9 @@ typedef struct payload {
     t2o_json_doc *doc;
     const t2o_json *meta; /* NULL where pickled is set */
     const t2o_pickle *pickled;
-    const t2o_tensor *data; /* once it has been asked for */
+    bool known;             /* it has been asked for, and found to be one of these: */
+    const t2o_tensor *data;
+    const t2o_pickle *object;
 } payload;
 
 struct t2o_weights {
@@ -216,15 +218,19 @@ static bool read_payload(t2o_weights *w, const payload *p, const t2o_tensor **ou
 bool t2o_weights_find(t2o_weights *w, const char *name, const t2o_tensor **out, const t2o_pickle **object)
 {
     payload *p = t2o_map_get(&w->payloads, name);
-    *out = p ? p->data : NULL;
+    *out = NULL;
     *object = NULL;
-    if (p && !p->pickled && !p->data) {
-        bool ok = read_payload(w, p, out, object);
-        p->data = *out;
-        return ok;
+    if (!p)
+        return true;
+    if (!p->known) {
+        if (p->pickled)
+            take_pickled(p->pickled, &p->data, &p->object);
+        else if (!read_payload(w, p, &p->data, &p->object))
+            return false;
+        p->known = true;
     }
-    if (p && p->pickled)
-        take_pickled(p->pickled, out, object);
+    *out = p->data;
+    *object = p->object;
     return true;
 }
 

@@ -76,10 +76,7 @@ static const char *identifier(writer *w, const t2o_value *v)
     for (char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_')
             *p = '_';
-    const char *unique = t2o_intern(w->s, name);
-    for (unsigned i = 1; t2o_map_get(&w->used, unique); i++)
-        unique = t2o_intern(w->s, t2o_printf(w->arena, "%s_%u", name, i));
-    t2o_map_set(w->arena, &w->used, unique, (void *)unique);
+    const char *unique = t2o_unique_name(w->s, &w->used, name);
     t2o_map_set(w->arena, &w->names, t2o_intern(w->s, key), (void *)unique);
     return unique;
 }

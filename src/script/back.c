@@ -15,7 +15,6 @@ typedef struct back_scope {
     t2o_graph *torch;
     T2O_VEC(capture) captures;
     struct back_scope *outer;
-    bool inlined; /* its nodes go into the torch graph of the scope around */
 } back_scope;
 
 /* ---- weights ---- */
@@ -27,11 +26,7 @@ static const char *state_name(t2o_script *k, const char *name)
     for (char *p = out; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_' && (*p != '.' || p == out || p[-1] == '.' || !p[1]))
             *p = '_';
-    const char *unique = t2o_intern(k->s, out);
-    for (unsigned i = 1; t2o_map_get(&k->back->names, unique); i++)
-        unique = t2o_intern(k->s, t2o_printf(k->s->arena, "%s_%u", out, i));
-    t2o_map_set(k->s->arena, &k->back->names, unique, (void *)unique);
-    return unique;
+    return t2o_unique_name(k->s, &k->back->names, out);
 }
 
 /* What exporters say of a weight counts; else floats that are no mere numbers are parameters. */
@@ -286,25 +281,25 @@ static int l_transposed(lua_State *L)
     return 1;
 }
 
-static lua_Integer count_readers(const t2o_graph *g, const t2o_value *v)
+/* Notes in the marks how often nodes and outputs read each value. */
+static void count_readers(const t2o_graph *g)
 {
-    lua_Integer count = 0;
     for (const t2o_node *n = g->first; n; n = n->next) {
         for (uint32_t i = 0; i < n->n_inputs; i++)
-            count += n->inputs[i] == v;
+            if (n->inputs[i])
+                n->inputs[i]->mark++;
         for (uint32_t i = 0; i < n->n_attrs; i++)
             if (n->attrs[i].arg.kind == T2O_ARG_GRAPH)
-                count += count_readers(n->attrs[i].arg.graph, v);
+                count_readers(n->attrs[i].arg.graph);
     }
     for (size_t i = 0; i < g->outputs.n; i++)
-        count += g->outputs.at[i].value == v;
-    return count;
+        g->outputs.at[i].value->mark++;
 }
 
 /* core.readers(v) -> how often nodes and outputs of the ONNX graph read a value */
 static int l_readers(lua_State *L)
 {
-    lua_pushinteger(L, count_readers(script_of(L)->graph, check_value(L, 1)));
+    lua_pushinteger(L, check_value(L, 1)->mark);
     return 1;
 }
 
@@ -442,7 +437,7 @@ static int l_inline_body(lua_State *L)
             know(given, onnx->inputs.at[i]);
         lua_pop(L, 1);
     }
-    back_scope in = { .onnx = onnx, .torch = k->torch, .outer = k->back->scope, .inlined = true };
+    back_scope in = { .onnx = onnx, .torch = k->torch, .outer = k->back->scope };
     size_t before = k->s->diags.n;
     const t2o_node *node = k->node;
     if (!translate_nodes(k, &in))
@@ -678,6 +673,7 @@ t2o_program *t2o_script_back(t2o_script *k, const t2o_program *onnx)
     back_scope top = { .onnx = onnx->graph, .torch = p->graph };
     k->back = &back;
     k->graph = onnx->graph;
+    count_readers(onnx->graph);
     bool ok = take_inputs(k, &top) && push_function(k, "t2o.back", "check");
     if (ok) {
         push_torch_body(k->L, onnx->graph);
@@ -689,6 +685,7 @@ t2o_program *t2o_script_back(t2o_script *k, const t2o_program *onnx)
     drop_dead(p->graph);
     weights_first(k, p->graph);
     list_state(k, p);
+    t2o_graph_clear_marks(onnx->graph);
     k->back = NULL;
     return ok ? p : NULL;
 }

@@ -400,7 +400,7 @@ typedef struct rule_layers {
 static bool add_layer(t2o_session *s, rule_layers *to, const char *path)
 {
     if (to->n == MAX_LAYERS)
-        return true;
+        return t2o_fail(s, "E0201", "more than %d layers of rules", MAX_LAYERS - 1);
     to->names[to->n] = path;
     return add_user_path(s, path, &to->files[to->n++]);
 }

@@ -251,14 +251,14 @@ static int l_modules(lua_State *L)
 {
     const t2o_node *n = check_node(L, 1);
     const t2o_meta *meta = n->meta ? n->meta : n->origin ? n->origin->meta : NULL;
-    const char *path, *type;
+    t2o_module m;
     lua_Integer count = 0;
     lua_newtable(L);
     for (const char *p = meta ? meta->nn_module_stack : NULL;
-         (p = t2o_meta_next_module(script_of(L)->s, p, &path, &type));) {
-        lua_pushstring(L, path);
+         (p = t2o_meta_next_module(script_of(L)->s, p, &m));) {
+        lua_pushstring(L, m.path);
         lua_rawseti(L, -2, ++count);
-        lua_pushstring(L, type);
+        lua_pushstring(L, m.type);
         lua_rawseti(L, -2, ++count);
     }
     return 1;
@@ -277,17 +277,6 @@ static int l_body_ports(lua_State *L)
     lua_pushinteger(L, (lua_Integer)g->outputs.n);
     lua_setfield(L, -2, "n");
     return 2;
-}
-
-/* core.arg_kind(node, name) -> "tensor", "int", "list", ...: how an argument was given (none where it was not) */
-static int l_arg_kind(lua_State *L)
-{
-    static const char *const kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype",
-                                         "device", "layout", "memory_format", "int", "list", "tensor", "graph",
-                                         "operator", "map", "unknown", "type" };
-    const t2o_arg *arg = t2o_node_attr(check_node(L, 1), luaL_checkstring(L, 2));
-    lua_pushstring(L, kinds[arg ? arg->kind : T2O_ARG_NONE]);
-    return 1;
 }
 
 /* { device, dtype }, or nil outside of autocast */
@@ -348,7 +337,7 @@ static int l_node_index(lua_State *L)
 int open_nodes(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "arguments", l_arguments }, { "argument_names", l_argument_names }, { "arg_kind", l_arg_kind },
+        { "arguments", l_arguments }, { "argument_names", l_argument_names },
         { "is_complex_call", l_is_complex_call }, { "is_batched", l_is_batched },
         { "body_ports", l_body_ports }, { "modules", l_modules },
         { NULL, NULL },

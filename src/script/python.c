@@ -249,12 +249,8 @@ static void take_weights(lua_State *L, const t2o_program *p, t2o_python_module *
 bool t2o_script_python(t2o_script *k, const t2o_program *program, t2o_python_module *out)
 {
     lua_State *L = k->L;
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "t2o.python");
-    if (!script_call(k, 1, 1))
+    if (!push_function(k, "t2o.python", "write"))
         return false;
-    lua_getfield(L, -1, "write");
-    lua_remove(L, -2);
     push_program(L, program);
     if (!script_call(k, 1, 2)) /* text, weights */
         return false;

@@ -990,15 +990,14 @@ const char *t2o_script_rule_place(t2o_script *k, const char *op)
 {
     const char *known = t2o_map_get(&k->places, op);
     if (known)
-        return known;
+        return *known ? known : NULL;
     if (!push_function(k, "t2o.rules", "place_of"))
         return NULL;
     lua_pushstring(k->L, op);
     if (!script_call(k, 1, 1))
         return NULL;
     const char *place = lua_isstring(k->L, -1) ? t2o_intern(k->s, lua_tostring(k->L, -1)) : NULL;
-    if (place)
-        t2o_map_set(k->s->arena, &k->places, t2o_intern(k->s, op), (void *)place);
+    t2o_map_set(k->s->arena, &k->places, t2o_intern(k->s, op), (void *)(place ? place : ""));
     lua_pop(k->L, 1);
     return place;
 }

@@ -1390,6 +1390,16 @@ def writes(self, x):
     return y, turned, doubled, before, total
 
 
+@case()
+def many_views():
+    def forward(self, x):
+        y = x.clone()
+        rows = y.unbind(0)
+        y.add_(1)
+        return rows[0] * 2, rows[68]
+    return module(forward), [randn(70, 2)]
+
+
 @case(rules="written.lua")
 def written_arguments():
     return module(writes), [randn(3, 4)]
@@ -1870,6 +1880,25 @@ class Blocks(nn.Module):
         return self.head(self.layers(tokens).mean(1))
 
 
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, y, x):
+        return self.left(y), self.right(x)
+
+
+class Interleaved(nn.Module):
+    """A block's second call comes after what reads its first: the calls are two, and the other module stands between."""
+    def __init__(self):
+        super().__init__()
+        self.block, self.pair = Block(4), Pair()
+
+    def forward(self, x, again):
+        return *self.pair(self.block(x), x), self.block(again)
+
+
 def write_options(root):
     """Models that tests/e2e/test_options.py converts, with what PyTorch computes."""
     torch.manual_seed(0)
@@ -1877,7 +1906,8 @@ def write_options(root):
     two = {0: DYN, 1: DYN}
     nets = {"blocks": (Blocks(), [randn(2, 5, 8)], [two]),
             "large_constants": (module(masked, mask=torch.tensor([0, 0, -3e38, 0])), [randn(3, 4)], None),
-            "custom_arguments": (module(picked), [randn(3, 4), randn(3, 4)], [{0: DYN}, {0: DYN}])}
+            "custom_arguments": (module(picked), [randn(3, 4), randn(3, 4)], [{0: DYN}, {0: DYN}]),
+            "interleaved": (Interleaved(), [randn(2, 4), randn(2, 4)], None)}
     for name, (net, inputs, dynamic) in nets.items():
         program = export(net.eval(), inputs, dynamic=dynamic, keep_trace=True)
         (root / f"{name}.pt2").write_bytes(saved(program))

@@ -1,5 +1,6 @@
 """Fixtures that run the binary the way a user does."""
 import os
+import resource
 import subprocess
 
 import pytest
@@ -15,12 +16,15 @@ def pytest_sessionstart(session):
 @pytest.fixture
 def t2o(tmp_path):
     """Run t2o with no rules but its own; returns the finished process."""
-    def run(*args, timeout=60, cwd=None, env=None):
+    def run(*args, timeout=60, cwd=None, env=None, limits=None):
+        def limit():
+            for what, most in (limits or {}).items():
+                resource.setrlimit(what, (most, most))
         clean = {k: v for k, v in os.environ.items() if not k.startswith("T2O")}
         clean["XDG_CONFIG_HOME"] = str(tmp_path / "no-config")
         return subprocess.run([BINARY, *map(str, args)], stdin=subprocess.DEVNULL, cwd=cwd,
                               capture_output=True, text=True, errors="replace", timeout=timeout,
-                              env={**clean, **(env or {})})
+                              preexec_fn=limit, env={**clean, **(env or {})})
     return run
 
 

@@ -103,6 +103,11 @@ def test_declined(refused, rules):
     assert "mylib::foo" in said and "only at night" in said
 
 
+def test_layers_of_rules_have_a_limit(refused, rules):
+    files = [rules("return", f"{i}.lua") for i in range(70)]
+    assert "layers of rules" in refused(2, "E0201", MISSING, *(a for f in files for a in ("-r", f)))
+
+
 def test_check_lists_missing_ops(t2o, tmp_path):
     done = t2o("check", MISSING, cwd=tmp_path)
     assert done.returncode == 3 and "mylib::foo" in done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """ONNX models are read, brought to other opsets, and compute what they did."""
 import json
+import resource
 import shutil
 
 import numpy as np
@@ -129,3 +130,83 @@ def test_an_output_that_stands_twice(convert, tmp_path):
     path = tmp_path / "twice.onnx"
     path.write_bytes(broken(lambda m: m.graph.output.append(m.graph.output[0])).SerializeToString())
     assert [o.name for o in convert(path).graph.output] == ["y", "y_1"]
+
+
+def saved(path, nodes, inits=(), shape=(2,), opset=18):
+    """One input x, one output y, float."""
+    info = [onnx.helper.make_tensor_value_info(n, 1, shape) for n in "xy"]
+    graph = onnx.helper.make_graph(nodes, "g", info[:1], info[1:], list(inits))
+    imports = [onnx.helper.make_opsetid("", opset), onnx.helper.make_opsetid("my", 1)]
+    path.write_bytes(onnx.helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString())
+    return path
+
+
+def test_a_body_defines_names_of_its_own(convert, out, tmp_path):
+    """Both branches give 'y', which is what the If itself gives outside: no cycle."""
+    def branch(op):
+        y = onnx.helper.make_tensor_value_info("y", 1, [2])
+        return onnx.helper.make_graph([onnx.helper.make_node(op, ["x"], ["y"])], op, [], [y])
+    condition = onnx.helper.make_tensor("c", onnx.TensorProto.BOOL, [], [True])
+    node = onnx.helper.make_node("If", ["c"], ["y"], then_branch=branch("Neg"), else_branch=branch("Abs"))
+    convert(saved(tmp_path / "if.onnx", [node], [condition]))
+    x = np.array([-2, 3], np.float32)
+    np.testing.assert_array_equal(ort.InferenceSession(str(out)).run(None, {"x": x})[0], -x)
+
+
+def test_lists_of_types_pass(t2o, out, tmp_path):
+    node = onnx.helper.make_node("Foo", ["x"], ["y"], domain="my")
+    attr = node.attribute.add(name="types", type=onnx.AttributeProto.TYPE_PROTOS)
+    attr.type_protos.extend([onnx.helper.make_tensor_type_proto(t, None) for t in (1, 7)])
+    assert t2o("convert", saved(tmp_path / "types.onnx", [node]), "-o", out).returncode == 0
+    assert onnx.load(str(out)).graph.node[0].attribute[0].type_protos == attr.type_protos
+
+
+def test_many_external_files(t2o, out, tmp_path):
+    """More files than a process may hold open."""
+    rng, nodes, weights, before = np.random.default_rng(0), [], [], "x"
+    for i in range(80):
+        t = onnx.numpy_helper.from_array(rng.standard_normal(300).astype(np.float32), f"w{i}")
+        (tmp_path / f"w{i}.bin").write_bytes(t.raw_data)
+        onnx.external_data_helper.set_external_data(t, f"w{i}.bin")
+        t.ClearField("raw_data")
+        weights.append(t)
+        nodes.append(onnx.helper.make_node("Add", [before, t.name], [f"s{i}"]))
+        before = f"s{i}"
+    nodes.append(onnx.helper.make_node("Neg", [before], ["y"]))
+    path = saved(tmp_path / "many.onnx", nodes, weights, [300])
+    done = t2o("convert", path, "-o", out, limits={resource.RLIMIT_NOFILE: 40})
+    assert done.returncode == 0, done.stderr
+    x = np.zeros(300, np.float32)
+    want, got = (ort.InferenceSession(str(p)).run(None, {"x": x})[0] for p in (path, out))
+    np.testing.assert_array_equal(got, want)
+
+
+def test_four_bits_go_to_the_data_file(t2o, out, tmp_path):
+    weight = onnx.TensorProto(name="q", data_type=onnx.TensorProto.INT4, dims=[64, 64], raw_data=bytes(range(256)) * 8)
+    nodes = [onnx.helper.make_node("DequantizeLinear", ["q", "s"], ["d"]), onnx.helper.make_node("MatMul", ["x", "d"], ["y"])]
+    path = saved(tmp_path / "int4.onnx", nodes, [weight, onnx.helper.make_tensor("s", 1, [], [0.5])], [1, 64], 21)
+    assert t2o("convert", path, "-o", out, "--weights", "external").returncode == 0
+    read = onnx.load(str(out))
+    assert read.graph.initializer[0].raw_data == weight.raw_data and out.with_name(out.name + ".data").exists()
+
+
+def test_functions_differ_in_their_strings(t2o, out, tmp_path):
+    """Two calls of a class, one comparing with 'a' and one with 'b': not one function."""
+    nodes = []
+    for i, text in enumerate((b"a", b"b")):
+        constant = onnx.helper.make_tensor("v", onnx.TensorProto.STRING, [1], [text])
+        pair = [onnx.helper.make_node("Constant", [], [f"c{i}"], value=constant),
+                onnx.helper.make_node("Equal", ["x", f"c{i}"], [f"e{i}"])]
+        for n in pair:
+            n.metadata_props.add(key="pkg.torch.onnx.class_hierarchy", value="['net.Net', 'net.Is', 'aten.eq']")
+            n.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=f"['', 'is{i}', 'eq{i}']")
+        nodes += pair
+    outputs = [onnx.helper.make_tensor_value_info(f"e{i}", onnx.TensorProto.BOOL, [2]) for i in range(2)]
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.STRING, [2])
+    graph = onnx.helper.make_graph(nodes, "g", [x], outputs)
+    path = tmp_path / "strings.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10), path)
+    done = t2o("convert", path, "-o", out, "--functions", "Is")
+    assert done.returncode == 0, done.stderr
+    got = ort.InferenceSession(str(out)).run(None, {"x": np.array(["a", "b"], object)})
+    assert [g.tolist() for g in got] == [[True, False], [False, True]]

@@ -163,6 +163,12 @@ def test_options_that_make_no_sense(refused, args):
     refused(2, "E0201", BLOCKS, *args)
 
 
+@pytest.mark.parametrize("option", ("--rtol", "--atol"))
+@pytest.mark.parametrize("value", ("-1", "nan", "1e-3x", ""))
+def test_tolerances_are_numbers(refused, option, value):
+    assert f"{option} takes a number that is not negative" in refused(2, "E0201", BLOCKS, "--verify", option, value)
+
+
 def test_what_the_opset_has_not_is_said(t2o, out):
     done = t2o("convert", CASES / "conv2d" / "model.pt2", "-o", out, "--bfloat16")
     assert done.returncode == 0 and "Conv (from opset 22)" in done.stderr
@@ -183,6 +189,14 @@ def test_a_path_names_one_module(convert, out):
     model = convert(BLOCKS, "--functions", "layers.1", "--opset", "13")
     assert [n.name for n in model.graph.node if n.domain] == ["layers.1"] and len(model.functions) == 1
     same_numbers(out, OPTIONS / "blocks")
+
+
+@pytest.mark.parametrize("globs", (("Block",), ("Block", "Pair"), ("Linear", "Pair")))
+def test_calls_of_a_module_may_stand_apart(convert, out, globs):
+    model = convert(OPTIONS / "interleaved.pt2", *(a for g in globs for a in ("--functions", g)))
+    calls = [n for n in model.graph.node if n.op_type == "Block"]
+    assert len(calls) == (2 if "Block" in globs else 0) and len({n.name for n in calls}) == len(calls)
+    same_numbers(out, OPTIONS / "interleaved")
 
 
 def test_a_glob_that_names_none_is_said(t2o, out):

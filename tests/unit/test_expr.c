@@ -525,7 +525,7 @@ static const char *nest(t2o_arena *a, const char *open, const char *middle, cons
 static void deep_printed_forms_are_refused(void **state)
 {
     fixture *f = *state;
-    static const char *const pieces[] = { "(", "-", "~", "f(", "2**", "f(1, " };
+    static const char *const pieces[] = { "(", "-", "~", "f(", "2**", "f(1, ", "s//t%" };
     for (size_t i = 0; i < COUNT(pieces); i++) {
         const char *why = NULL;
         assert_null(t2o_expr_parse_infix(f->s, f->e, nest(f->s->arena, pieces[i], "s", "", 100000), &why));
