@@ -413,8 +413,10 @@ local function constant_leaf(fn, w)
   end
   w.leaves[m] = leaf
   local name = m.path == "" and leaf or m.path .. "." .. leaf
-  add_tensor(fn.model, name, { shape = w.shape, dtype = w.dtype, persistent = false, made = fn })
+  add_tensor(fn.model, name, { shape = w.shape, dtype = w.dtype, persistent = false })
   fn.model.weight_list[#fn.model.weight_list + 1] = { name, w.value }
+  fn.constants = fn.constants or {}
+  fn.constants[leaf] = w
   return leaf
 end
 
@@ -483,10 +485,27 @@ local function function_text(fn)
   return table.concat(lines, "\n")
 end
 
-local function undo_writes(model, fn)
+local function without(list, key, gone)
+  local kept = {}
+  for _, item in ipairs(list) do
+    if not gone[item[key]] then kept[#kept + 1] = item end
+  end
+  return kept
+end
+
+-- Takes back what a method that will not stand has left outside of itself.
+local function undo(model, fn)
   for _, w in ipairs(model.writes) do
     if w.done == fn then w.done = nil end
   end
+  if not fn.constants then return end
+  local m, names = fn.module, {}
+  for leaf, w in pairs(fn.constants) do
+    names[m.tensor[leaf].name] = true
+    m.tensor[leaf], w.leaves[m] = nil, nil
+  end
+  m.tensors = without(m.tensors, "leaf", fn.constants)
+  model.weight_list = without(model.weight_list, 1, names)
 end
 
 -- A call of a module of torch.nn that is more than one operator.
@@ -507,6 +526,7 @@ local function build_call(model, call)
       build_call(model, item)
       local whole = as_whole(model, item)
       if whole then
+        undo(model, item.fn)
         item = whole
       elseif item.bad then
         for _, x in ipairs(item.items) do items[#items + 1] = x end
@@ -534,7 +554,7 @@ local function build_call(model, call)
   else
     m.fn, m.same = fn, same
   end
-  if call.bad then undo_writes(model, fn) end
+  if call.bad then undo(model, fn) end
 end
 
 -- Children stand as in state_dict; those without state behind the one that is called before them. In a Sequential the

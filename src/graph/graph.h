@@ -206,7 +206,7 @@ struct t2o_node {
     t2o_graph *graph;
     t2o_node *prev, *next;
     const t2o_meta *meta;
-    const t2o_node *origin; /* ONNX: the torch node that it came from, or the file's node that was rewritten */
+    const t2o_node *origin; /* what it was made from: of the other kind, or the file's node that was rewritten */
     const char *rule;       /* ONNX: "rules/aten/conv.lua:12" */
     int opset;              /* ONNX: the opset whose signature it is in */
     bool inplace;           /* torch: was an in-place call; its result has the dtype of self */

@@ -53,6 +53,11 @@ static const char *source_under(t2o_session *s, const char *frame)
     return strncmp(p, "File \"", 6) ? t2o_strndup(s->arena, p, n) : "";
 }
 
+const t2o_meta *t2o_meta_of(const t2o_node *n)
+{
+    return n->meta ? n->meta : n->origin ? n->origin->meta : NULL;
+}
+
 const char *t2o_meta_user_line(t2o_session *s, const t2o_meta *meta)
 {
     const char *frame = meta && meta->stack_trace ? last_frame(meta->stack_trace) : NULL;

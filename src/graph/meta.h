@@ -4,6 +4,8 @@
 
 #include "graph/graph.h"
 
+/* What is said of the node, or of the one that it came from; NULL where nothing is. */
+const t2o_meta *t2o_meta_of(const t2o_node *n);
 /* "model.py:118 in forward: y = self.conv(x)": the innermost frame of the stack trace; NULL when there is none. */
 const char *t2o_meta_user_line(t2o_session *s, const t2o_meta *meta);
 /* "layer1.0.conv1 (torch.nn.modules.conv.Conv2d)": the innermost module; NULL when there is none. */

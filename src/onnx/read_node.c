@@ -51,21 +51,22 @@ static const char *next_item(t2o_reader *r, const char **at)
     return t2o_strndup(r->s->arena, p + 1, n);
 }
 
-/* PyTorch's exporter lists the modules around a node, the node itself last: back to the form of an archive. */
+/* PyTorch's exporter lists the modules around a node, the node itself last: back to the form of an archive, in which the
+ * path has to tell calls apart. */
 static void read_modules(t2o_reader *r, t2o_meta *meta)
 {
     const char *scopes = t2o_prop_of(&meta->props, "pkg.torch.onnx.name_scopes");
     const char *classes = t2o_prop_of(&meta->props, "pkg.torch.onnx.class_hierarchy");
     const char *stack = "", *name = scopes ? next_item(r, &scopes) : NULL;
     const char *type = classes ? next_item(r, &classes) : NULL;
-    for (int i = 0; name && type; i++) {
+    while (name && type) {
         const char *next_name = next_item(r, &scopes), *next_type = next_item(r, &classes);
         if (!next_name || !next_type) {
             meta->fx_node = name;
             meta->target = type;
             break;
         }
-        stack = t2o_printf(r->s->arena, "%s%smodule_%d,%s,%s", stack, i ? ";" : "", i, name, type);
+        stack = t2o_printf(r->s->arena, "%s%s%s,%s,%s", stack, *stack ? ";" : "", name, name, type);
         name = next_name;
         type = next_type;
     }

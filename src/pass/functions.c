@@ -52,7 +52,7 @@ static bool is_asked(const grouping *f, const char *path, const char *type)
 /* NULL for what the archive has no place for: what rules and passes made. */
 static const char *module_stack(const t2o_node *n)
 {
-    const t2o_meta *meta = n->meta ? n->meta : n->origin ? n->origin->meta : NULL;
+    const t2o_meta *meta = t2o_meta_of(n);
     return meta ? meta->nn_module_stack : NULL;
 }
 

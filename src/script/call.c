@@ -151,6 +151,7 @@ static int l_torch_call(lua_State *L)
     n->name = outputs.n ? outputs.at[0]->name : n->op;
     n->returns = returns;
     n->n_returns = n_returns;
+    n->origin = k->back ? k->node : NULL;
     push_node(L, n);
     return 1;
 }

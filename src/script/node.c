@@ -250,7 +250,7 @@ static void push_returns(lua_State *L, const t2o_arg *returns, uint32_t n)
 static int l_modules(lua_State *L)
 {
     const t2o_node *n = check_node(L, 1);
-    const t2o_meta *meta = n->meta ? n->meta : n->origin ? n->origin->meta : NULL;
+    const t2o_meta *meta = t2o_meta_of(n);
     t2o_module m;
     lua_Integer count = 0;
     lua_newtable(L);

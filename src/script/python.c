@@ -1,4 +1,5 @@
 /* python.c: how lua/t2o/python.lua reads a torch graph: its parts, calls with the kinds of their arguments, places. */
+#include "graph/meta.h"
 #include "script/internal.h"
 
 static const char *const arg_kinds[] = { "none", "value", "int", "float", "bool", "string", "complex", "dtype",
@@ -107,9 +108,9 @@ static int l_returns(lua_State *L)
 /* core.places(node) -> stack trace, stack of modules, both as they stand in the archive; nil where they do not */
 static int l_places(lua_State *L)
 {
-    const t2o_node *n = check_node(L, 1);
-    lua_pushstring(L, n->meta ? n->meta->stack_trace : NULL);
-    lua_pushstring(L, n->meta ? n->meta->nn_module_stack : NULL);
+    const t2o_meta *meta = t2o_meta_of(check_node(L, 1));
+    lua_pushstring(L, meta ? meta->stack_trace : NULL);
+    lua_pushstring(L, meta ? meta->nn_module_stack : NULL);
     return 2;
 }
 
