@@ -38,8 +38,9 @@ end
 -- The weight as a layer has it, by the name that goes with its bias; and the bias, which may get a name too. Nil for a
 -- weight that has that name as it lies: then it lies so in the original, as in the Conv1D of transformers.
 function M.weights(n, weight, source, bias, bias_source)
-  local path = target(bias):match("^(.*)bias$")
+  local path, own = target(bias):match("^(.*)bias$"), module_of(n)
   if path and source.name == path .. "weight" then return nil end
+  if path and own then path = own .. "." end -- its bias may stand for equal ones of other layers
   if path and (path == "" or path:find("[._]$")) then
     return core.transposed(weight, path .. "weight", bias), bias
   end
@@ -69,7 +70,7 @@ local function with_bias(t, n, y, bias, bias_source)
   if not M.is_weight(bias, 1) then return nil end
   local product, node = products[y], core.producer(y)
   if product and core.compare(product.weight:size(1), bias:size(0)) == 0 then
-    if product.layer and target(bias) == product.path .. ".bias" then
+    if product.layer and (target(bias) == product.path .. ".bias" or module_of(n) == product.path) then
       return t.aten.linear(product.x, product.layer, bias)
     end
     local weight, own = M.weights(n, product.weight, product.source, bias, bias_source)

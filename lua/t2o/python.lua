@@ -12,9 +12,11 @@ local pyrules = require("t2o.pyrules")
 local pyclass = require("t2o.pyclass")
 local pyfile = require("t2o.pyfile")
 
+local pyshared = require("t2o.pyshared")
 local pywhole = require("t2o.pywhole")
 local pyscope = require("t2o.pyscope")
 local pyflow = require("t2o.pyflow")
+local util = require("t2o.util")
 
 local M = {}
 
@@ -176,6 +178,60 @@ local function operands_of(n)
   return n.node.inputs
 end
 
+local function each_symbol(dim, fn)
+  if not core.is_dim(dim) then return end
+  if dim.kind == "symbol" then return fn(dim.name) end
+  for _, x in ipairs(dim.args) do each_symbol(x, fn) end
+end
+
+-- The symbols of sizes among an item of a call.
+local function symbols_of(model, item, fn)
+  local x = item.value
+  if item.kind == "list" then
+    for _, part in ipairs(x) do symbols_of(model, part, fn) end
+  elseif core.is_dim(x) then
+    each_symbol(x, fn)
+  elseif core.is_value(x) and model.is_size(x) then
+    each_symbol(core.signature(x).expr, fn)
+  end
+end
+
+-- A result that nobody reads is kept where a size that is needed can be read off nothing before.
+local function keep_shapes(model, inputs)
+  local shown, first, found = {}, {}, false
+  local function each_size(v, fn)
+    if core.field(v, "kind") ~= "tensor" or not core.field(v, "known_rank") then return end
+    for _, dim in ipairs(core.field(v, "shape")) do each_symbol(dim, fn) end
+  end
+  for _, v in ipairs(inputs) do
+    local function show(name) shown[name] = true end
+    each_size(v, show)
+    each_symbol(core.signature(v).expr, show)
+  end
+  for _, n in ipairs(model.nodes) do
+    for i = 1, n.live and n.node.outputs.n or 0 do
+      local v = n.node.outputs[i]
+      each_size(v, function(name)
+        found = found or not shown[name]
+        first[name] = first[name] or v
+      end)
+    end
+  end
+  if not found then return end
+  local function need(name)
+    local v = first[name]
+    if shown[name] or not v then return end
+    model.last_use[v], shown[name] = model.last_use[v] or model.order_of[v], true
+  end
+  for _, n in ipairs(model.nodes) do
+    for _, item in ipairs(n.live and core.call(n.node) or {}) do symbols_of(model, item, need) end
+    for i = 1, n.live and n.node.outputs.n or 0 do
+      local v = n.node.outputs[i]
+      if model.last_use[v] then each_size(v, function(name) shown[name] = true end) end
+    end
+  end
+end
+
 -- Which values are read, and the number of the last node that reads each.
 local function find_uses(model, parts)
   model.last_use = {}
@@ -208,6 +264,7 @@ local function find_uses(model, parts)
       end
     end
   end
+  keep_shapes(model, parts.inputs)
 end
 
 -- Nodes that nobody needs are taken out before calls are formed.
@@ -251,6 +308,60 @@ local function owner_of(model, weights, chain)
     if fits then best = best or owner end
   end
   return best
+end
+
+-- A layer's weights in a fixed order: { role, weight }; nil where one is none of the model's.
+local function weights_of(model, spec)
+  local out = {}
+  for role, v in pairs(spec.weights) do
+    local w = model.weights[model.resolve(v)]
+    if not w or w.constant then return nil end
+    out[#out + 1] = { role = role, weight = w }
+  end
+  table.sort(out, function(x, y) return x.role < y.role end)
+  return out
+end
+
+-- The module that a call says it is (a class of its own may be of the kind), or that one of the layer's weights is
+-- named for.
+local function named_owner(model, weights, spec, leaf)
+  local m = model.modules[leaf.path]
+  local kind = spec.class:match("[^%.]+$"):match("^%a+")
+  if spec.class == "nn." .. (nn_class(leaf) or "") then return leaf.path end
+  if (not m or #m.tensors == 0 and #m.order == 0) and leaf.type:match("[^%.]*$"):find(kind, 1, true) then
+    return leaf.path
+  end
+  for _, item in ipairs(weights) do
+    for _, name in ipairs(item.weight.names) do
+      local owner, last = split_path(name)
+      if last == item.role and owner ~= leaf.path and tree.under(owner, leaf.path) then return owner end
+    end
+  end
+end
+
+-- Exporters write equal weights once, by the name of one of their modules. The others get theirs here, tied to it.
+local function adopt(model, spec, leaf)
+  local weights = weights_of(model, spec)
+  local path = weights and leaf.path ~= "" and named_owner(model, weights, spec, leaf)
+  if not path then return nil end
+  local known = model.modules[path]
+  for _, item in ipairs(weights) do
+    item.name = path .. "." .. item.role
+    item.has = known and known.tensor[item.role]
+    if item.has and not util.contains(item.weight.names, item.name) then return nil end
+  end
+  for _, item in ipairs(weights) do
+    if not item.has then
+      local names = item.weight.names
+      local outer, last = split_path(names[1])
+      local first = model.modules[outer].tensor[last]
+      add_tensor(model, item.name,
+                 { parameter = first.parameter, shape = first.shape, dtype = first.dtype, persistent = true })
+      names[#names + 1] = item.name
+      model.tied[#model.tied + 1] = { item.name, names[1] }
+    end
+  end
+  return path
 end
 
 local function only_has(m, weights, optional)
@@ -304,6 +415,7 @@ local function find_layer(model, n)
   local path
   if spec.weights and next(spec.weights) then
     path = owner_of(model, spec.weights, n.chain)
+    if not path or not tree.under(path, leaf.path) then path = adopt(model, spec, leaf) or path end
     if not path or not only_has(model.modules[path], spec.weights, spec.optional) then return end
     local dtype = weight_dtype(model, spec.weights)
     if dtype ~= "float32" then spec.kwargs[#spec.kwargs + 1] = { "dtype", "torch." .. dtype } end
@@ -676,6 +788,7 @@ function M.write(program)
     end
     pyscope.guess(model, model.nodes)
   end
+  pyshared.spread(model)
   local root = tree.build(model.nodes)
   for _, n in ipairs(model.nodes) do
     if not n.layer then find_layer(model, n) end

@@ -1,6 +1,7 @@
 -- rules/onnx/arith.lua: arithmetic.
 
 local core = require("t2o.core")
+local forms = require("t2o.backforms")
 local linear = require("t2o.backlinear")
 local onnx = require("t2o.back").registry
 local backmath = require("t2o.backmath")
@@ -16,7 +17,7 @@ end)
 
 onnx:rule("Mul(A, B)", function(t, n)
   local x, y = pair(n.A, n.B)
-  return narrow(t.aten["mul.Tensor"](x, y), n.A.dtype)
+  return forms.activation(t, x, y) or narrow(t.aten["mul.Tensor"](x, y), n.A.dtype)
 end)
 
 onnx:rule("Sub(A, B)", function(t, n)

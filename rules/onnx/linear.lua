@@ -1,6 +1,7 @@
 -- rules/onnx/linear.lua: products of matrices.
 
 local core = require("t2o.core")
+local forms = require("t2o.backforms")
 local linear = require("t2o.backlinear")
 local types = require("t2o.types")
 local onnx = require("t2o.back").registry
@@ -18,7 +19,8 @@ local function widened(t, dtype, fn, ...)
 end
 
 onnx:rule("MatMul(A, B)", function(t, n)
-  return linear.product(t, n) or widened(t, n.outputs[1].dtype, t.aten.matmul, n.A, n.B)
+  return linear.product(t, n) or forms.attention(t, n)
+    or widened(t, n.outputs[1].dtype, t.aten.matmul, n.A, n.B)
 end)
 
 -- A bias of one number a column, as layers have it.

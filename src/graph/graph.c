@@ -400,6 +400,31 @@ t2o_node *t2o_node_new(t2o_graph *g, t2o_node *before, const char *op, t2o_value
     return n;
 }
 
+t2o_node *t2o_node_again(const t2o_node *n, t2o_node *before)
+{
+    t2o_graph *g = n->graph;
+    t2o_value **outputs = T2O_NEW_N(g->s->arena, t2o_value *, n->n_outputs + 1);
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        const t2o_value *o = n->outputs[i];
+        if (!o)
+            continue;
+        outputs[i] = t2o_value_new(g, o->kind, o->name, o->dtype, o->rank, o->dims);
+        outputs[i]->expr = o->expr;
+        outputs[i]->contiguous = o->contiguous;
+        outputs[i]->scattered = o->scattered;
+        outputs[i]->device = o->device;
+    }
+    t2o_node *again = t2o_node_new(g, before, n->op, n->inputs, n->n_inputs, n->attrs, n->n_attrs, outputs,
+                                   n->n_outputs);
+    again->name = n->name;
+    again->meta = n->meta;
+    again->origin = n->origin;
+    again->autocast = n->autocast;
+    again->returns = n->returns;
+    again->n_returns = n->n_returns;
+    return again;
+}
+
 void t2o_node_remove(t2o_node *n)
 {
     t2o_graph *g = n->graph;

@@ -278,6 +278,8 @@ void t2o_value_set_dims(t2o_value *v, int32_t rank, const t2o_expr *const *dims)
 /* A new node at the end of the graph, or before `before`. Arrays are copied; outputs get their producer set. */
 t2o_node *t2o_node_new(t2o_graph *g, t2o_node *before, const char *op, t2o_value *const *inputs, uint32_t n_inputs,
                        const t2o_attr *attrs, uint32_t n_attrs, t2o_value *const *outputs, uint32_t n_outputs);
+/* The same call once more, in n's graph: it reads what n reads, and has outputs of its own. */
+t2o_node *t2o_node_again(const t2o_node *n, t2o_node *before);
 void t2o_node_remove(t2o_node *n);
 /* Into another graph or another place, with its outputs: at the end, or before `before`. */
 void t2o_node_move(t2o_node *n, t2o_graph *to, t2o_node *before);

@@ -139,26 +139,13 @@ static void lies_like(t2o_value *v, const t2o_value *as)
 static void take_anew(state *st, t2o_node *view, t2o_value *base)
 {
     const t2o_value *view_operand = first_tensor(view);
-    t2o_graph *g = st->g;
-    t2o_value **outputs = T2O_NEW_N(g->s->arena, t2o_value *, view->n_outputs + 1);
-    for (uint32_t i = 0; i < view->n_outputs; i++) {
-        const t2o_value *o = view->outputs[i];
-        outputs[i] = t2o_value_new(g, o->kind, o->name, o->dtype, o->rank, o->dims);
-        lies_like(outputs[i], o);
-    }
-    t2o_node *again = t2o_node_new(g, st->before, view->op, view->inputs, view->n_inputs, view->attrs, view->n_attrs,
-                                   outputs, view->n_outputs);
-    again->name = view->name;
-    again->meta = view->meta;
-    again->autocast = view->autocast;
-    again->returns = view->returns;
-    again->n_returns = view->n_returns;
+    t2o_node *again = t2o_node_again(view, st->before);
     for (uint32_t i = 0; i < again->n_inputs; i++)
         if (again->inputs[i] == view_operand)
             again->inputs[i] = base;
     for (uint32_t i = 0; i < view->n_outputs; i++) {
         tensor *t = tensor_of(st, view->outputs[i]);
-        t->now = outputs[i];
+        t->now = again->outputs[i];
         t->stamp = root_of(st, t)->version;
     }
 }

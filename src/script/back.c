@@ -19,12 +19,12 @@ typedef struct back_scope {
 
 /* ---- weights ---- */
 
-/* A name that Python takes as a path of attributes. */
+/* A name that state_dict takes as a path of attributes; for '-' in one there is getattr. */
 static const char *state_name(t2o_script *k, const char *name)
 {
     char *out = t2o_strdup(k->s->arena, name && *name ? name : "constant");
     for (char *p = out; *p; p++)
-        if (!isalnum((unsigned char)*p) && *p != '_' && (*p != '.' || p == out || p[-1] == '.' || !p[1]))
+        if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-' && (*p != '.' || p == out || p[-1] == '.' || !p[1]))
             *p = '_';
     return t2o_unique_name(k->s, &k->back->names, out);
 }
@@ -184,14 +184,67 @@ static void copy_ranges(lua_State *L, int index, const t2o_tensor *from, uint8_t
     luaL_argcheck(L, room == 0, index, "the ranges do not fill the shape");
 }
 
+static bool same_elements(const t2o_tensor *a, const t2o_tensor *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
+        return false;
+    uint8_t x[4096], y[4096];
+    int64_t total = t2o_tensor_count(a), room = (int64_t)(sizeof x / t2o_dtype_size(a->dtype));
+    for (int64_t first = 0; first < total; first += room) {
+        int64_t n = total - first < room ? total - first : room;
+        t2o_tensor_read(a, first, n, x);
+        t2o_tensor_read(b, first, n, y);
+        if (memcmp(x, y, (size_t)n * t2o_dtype_size(a->dtype)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static const char *weight_name(const t2o_value *v) { return v->target ? v->target : v->name; }
+
+static void index_weights(t2o_script *k, const t2o_graph *g)
+{
+    for (size_t i = 0; i < g->constants.n; i++) {
+        t2o_value *v = g->constants.at[i];
+        const char *name = weight_name(v);
+        if (name)
+            t2o_map_set(k->s->arena, &k->back->named, t2o_intern(k->s, name), v);
+        for (const char *dot = name; dot && (dot = strchr(dot, '.')); dot++)
+            t2o_map_set(k->s->arena, &k->back->scopes, t2o_intern_n(k->s, name, (size_t)(dot - name)), (void *)1);
+    }
+}
+
+/* The weight that has the name and these elements: exporters that turn a shared weight make two. */
+static t2o_value *weight_named(t2o_script *k, const char *name, const t2o_tensor *t)
+{
+    t2o_value *v = t2o_map_get(&k->back->named, t2o_intern(k->s, name));
+    if (!v || !v->data || !v->data->data || !same_elements(v->data, t))
+        return NULL;
+    return v->graph == k->back->program->graph ? v : torch_value_in(k, k->back->scope, v);
+}
+
+/* A weight of the torch program, made out of v; by its name, which became `target`, it is found again. */
+static t2o_value *new_weight(t2o_script *k, const t2o_tensor *t, const t2o_value *v, const char *name,
+                             const char *target, const t2o_expr *const *sizes)
+{
+    t2o_value *w = t2o_value_new(k->back->program->graph, T2O_VALUE_TENSOR,
+                                 t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)), t->dtype, (int)t->rank,
+                                 sizes);
+    w->data = t;
+    keep_weight(k, w, v, target);
+    if (!t2o_map_get(&k->back->named, t2o_intern(k->s, name)))
+        t2o_map_set(k->s->arena, &k->back->named, t2o_intern(k->s, name), w);
+    return w;
+}
+
 /* core.rearranged(t, name, ranges, {dims}) -> a weight of the same elements in another order, by its name; ranges of a
  * part make a weight of the part */
 static int l_rearranged(lua_State *L)
 {
     t2o_script *k = script_of(L);
     const t2o_value *v = check_value(L, 1);
+    const char *name = luaL_checkstring(L, 2);
     luaL_argcheck(L, v->constant && v->data && v->data->data, 1, "a weight is needed");
-    const char *target = state_name(k, luaL_checkstring(L, 2));
     t2o_tensor *t = T2O_NEW(k->s->arena, t2o_tensor);
     t->dtype = v->data->dtype;
     t->rank = (uint32_t)luaL_len(L, 4);
@@ -210,41 +263,8 @@ static int l_rearranged(lua_State *L)
     copy_ranges(L, 3, v->data, data, t2o_tensor_count(t));
     t->data = data;
     t->available = (size_t)bytes;
-    t2o_value *w = t2o_value_new(k->back->program->graph, T2O_VALUE_TENSOR,
-                                 t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)), t->dtype, (int)t->rank,
-                                 sizes);
-    w->data = t;
-    keep_weight(k, w, v, target);
-    push_value(L, w);
+    push_value(L, new_weight(k, t, v, name, state_name(k, name), sizes));
     return 1;
-}
-
-static bool same_elements(const t2o_tensor *a, const t2o_tensor *b)
-{
-    if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
-        return false;
-    uint8_t x[4096], y[4096];
-    int64_t total = t2o_tensor_count(a), room = (int64_t)(sizeof x / t2o_dtype_size(a->dtype));
-    for (int64_t first = 0; first < total; first += room) {
-        int64_t n = total - first < room ? total - first : room;
-        t2o_tensor_read(a, first, n, x);
-        t2o_tensor_read(b, first, n, y);
-        if (memcmp(x, y, (size_t)n * t2o_dtype_size(a->dtype)) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* The weight of the ONNX graph that has the name and these elements: exporters that turn a shared weight make two. */
-static t2o_value *weight_named(t2o_script *k, const char *name, const t2o_tensor *t)
-{
-    for (size_t i = 0; i < k->graph->constants.n; i++) {
-        t2o_value *v = k->graph->constants.at[i];
-        const char *own = v->target ? v->target : v->name;
-        if (own && !strcmp(own, name) && v->data && v->data->data && same_elements(v->data, t))
-            return torch_value_in(k, k->back->scope, v);
-    }
-    return NULL;
 }
 
 /* core.transposed(t, name, like) -> a weight that is t with its two dimensions exchanged, a parameter where `like` is
@@ -267,12 +287,9 @@ static int l_transposed(lua_State *L)
     t2o_value *shared = t->data ? weight_named(k, name, t) : NULL;
     if (shared)
         return push_value(L, shared), 1;
-    const char *target = v->target && !strcmp(v->target, name) ? v->target : state_name(k, name);
     const t2o_expr *sizes[2] = { t2o_expr_int(k->exprs, dims[0]), t2o_expr_int(k->exprs, dims[1]) };
-    t2o_value *w = t2o_value_new(k->back->program->graph, T2O_VALUE_TENSOR,
-                                 t2o_intern(k->s, t2o_printf(k->s->arena, "p_%s", target)), t->dtype, 2, sizes);
-    w->data = t;
-    keep_weight(k, w, v, target);
+    const char *target = v->target && !strcmp(v->target, name) ? v->target : state_name(k, name);
+    t2o_value *w = new_weight(k, t, v, name, target, sizes);
     if (like ? like->spec == T2O_SPEC_PARAMETER : lua_toboolean(L, 3)) {
         w->spec = T2O_SPEC_PARAMETER;
         w->persistent = true;
@@ -306,16 +323,8 @@ static int l_readers(lua_State *L)
 /* core.is_scope(path) -> whether weights of the ONNX graph have names that begin with the path and a dot */
 static int l_is_scope(lua_State *L)
 {
-    size_t n;
-    const char *path = luaL_checklstring(L, 1, &n);
-    const t2o_graph *g = script_of(L)->graph;
-    bool found = false;
-    for (size_t i = 0; !found && i < g->constants.n; i++) {
-        const t2o_value *v = g->constants.at[i];
-        const char *name = v->target ? v->target : v->name;
-        found = name && !strncmp(name, path, n) && name[n] == '.';
-    }
-    lua_pushboolean(L, found);
+    t2o_script *k = script_of(L);
+    lua_pushboolean(L, t2o_map_get(&k->back->scopes, t2o_intern(k->s, luaL_checkstring(L, 1))) != NULL);
     return 1;
 }
 
@@ -545,8 +554,12 @@ static int l_graph_ops(lua_State *L)
     return 1;
 }
 
+/* Exporters that say where a node is from also say which weights are parameters and buffers, where there are any. */
 static bool says_kinds(const t2o_graph *g)
 {
+    for (const t2o_node *n = g->first; n; n = n->next)
+        if (t2o_meta_of(n) && t2o_meta_of(n)->fx_node)
+            return true;
     for (size_t i = 0; i < g->constants.n; i++)
         if (g->constants.at[i]->spec == T2O_SPEC_PARAMETER || g->constants.at[i]->spec == T2O_SPEC_BUFFER)
             return true;
@@ -674,6 +687,7 @@ t2o_program *t2o_script_back(t2o_script *k, const t2o_program *onnx)
     k->back = &back;
     k->graph = onnx->graph;
     count_readers(onnx->graph);
+    index_weights(k, onnx->graph);
     bool ok = take_inputs(k, &top) && push_function(k, "t2o.back", "check");
     if (ok) {
         push_torch_body(k->L, onnx->graph);

@@ -76,7 +76,7 @@ int open_values(lua_State *L);                         /* adds to the core table
 /* node.c */
 void push_node(lua_State *L, const t2o_node *n);
 void push_torch_body(lua_State *L, t2o_graph *g);
-const t2o_node *check_node(lua_State *L, int index);
+t2o_node *check_node(lua_State *L, int index);
 /* The shape of a torch tensor in ONNX, where complex numbers have a last dimension of 2. */
 const t2o_expr **form_dims(t2o_script *k, const t2o_value *v, int32_t *rank);
 t2o_graph *check_torch_body(lua_State *L, int index);  /* of a higher-order op */
@@ -103,6 +103,8 @@ typedef struct back_state {
     struct back_scope *scope;   /* the graph that is translated */
     T2O_VEC(t2o_value *) weights;
     t2o_map names;              /* of weights */
+    t2o_map named;              /* by these names: of the file, or made here by a name that was asked for */
+    t2o_map scopes;             /* what stands before a dot in the file's names */
     bool says_kinds;            /* the model says which weights are parameters and buffers */
 } back_state;
 int open_back(lua_State *L);

@@ -31,9 +31,9 @@ void push_node(lua_State *L, const t2o_node *n)
     luaL_setmetatable(L, NODE);
 }
 
-const t2o_node *check_node(lua_State *L, int index)
+t2o_node *check_node(lua_State *L, int index)
 {
-    return *(const t2o_node **)luaL_checkudata(L, index, NODE);
+    return *(t2o_node **)luaL_checkudata(L, index, NODE);
 }
 
 const t2o_expr **form_dims(t2o_script *k, const t2o_value *v, int32_t *rank)

@@ -114,6 +114,24 @@ static int l_places(lua_State *L)
     return 2;
 }
 
+/* core.again(node, before) -> the same call once more, before that node of the same graph */
+static int l_again(lua_State *L)
+{
+    push_node(L, t2o_node_again(check_node(L, 1), check_node(L, 2)));
+    return 1;
+}
+
+/* core.read_from(reader, node, copy): where the reader reads a result of the node, it reads the copy's */
+static int l_read_from(lua_State *L)
+{
+    t2o_node *reader = check_node(L, 1), *n = check_node(L, 2), *copy = check_node(L, 3);
+    for (uint32_t i = 0; i < reader->n_inputs; i++)
+        for (uint32_t j = 0; j < n->n_outputs && j < copy->n_outputs; j++)
+            if (reader->inputs[i] == n->outputs[j] && reader->inputs[i])
+                reader->inputs[i] = copy->outputs[j];
+    return 0;
+}
+
 /* Equal for tensors that are the same elements of the same memory. */
 static void set_memory(lua_State *L, const t2o_tensor *t)
 {
@@ -187,7 +205,7 @@ static int l_body_key(lua_State *L)
 int open_python(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "body_key", l_body_key },
+        { "again", l_again }, { "read_from", l_read_from }, { "body_key", l_body_key },
         { "call", l_call }, { "returns", l_returns }, { "places", l_places },
         { "signature", l_signature }, { "parts", l_parts }, { NULL, NULL },
     };

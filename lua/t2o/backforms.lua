@@ -1,0 +1,217 @@
+-- lua/t2o/backforms.lua: functions of PyTorch that a file has in steps, for rules/onnx: exporters write attention, SiLU
+-- and GELU as products and sums. A function is found from its last step backwards, among the calls made so far; the
+-- steps that nobody reads any more go.
+
+local core = require("t2o.core")
+local pieces = require("t2o.pieces")
+local util = require("t2o.util")
+
+local M = {}
+
+local INF = math.huge
+
+local function op_of(v)
+  local node = core.is_value(v) and core.producer(v)
+  return node and node.op:match("^aten::(.+)$"), node
+end
+
+-- The call's arguments by name: values, numbers, lists of items.
+local function args_of(node)
+  local out = {}
+  for _, item in ipairs(core.call(node)) do out[item.name] = item.value end
+  return out
+end
+
+-- The number that an argument is, as itself or as a constant of one element.
+local function number(t, x)
+  if core.is_value(x) then return t.number(x) end
+  return math.type(x) and x
+end
+
+local function known_shape(v) return core.field(v, "known_rank") and v.shape or nil end
+
+local function same_dims(a, b, first, last)
+  for i = first, last do
+    if not util.equal(a[i], b[i]) then return false end
+  end
+  return true
+end
+
+-- ---- products with numbers ----
+
+-- v without the numbers that it is multiplied with or divided by, and what they make together.
+local function unscaled(t, v)
+  local scale = 1.0
+  for _ = 1, 4 do
+    local op, node = op_of(v)
+    if op ~= "mul.Tensor" and op ~= "div.Tensor" then break end
+    local a = args_of(node)
+    local x, by = a.self, number(t, a.other)
+    if not by and op == "mul.Tensor" and number(t, x) then x, by = a.other, number(t, x) end
+    if not by or not util.equal(#(known_shape(x) or {}), #(known_shape(v) or {})) then break end
+    scale = op == "mul.Tensor" and scale * by or scale / by
+    v = x
+  end
+  return v, scale
+end
+
+-- ---- attention ----
+
+-- The keys whose last two dims v has turned.
+local function keys_of(t, v)
+  local shape = known_shape(v)
+  if not shape or #shape < 3 then return nil end
+  local rank, perm = #shape, {}
+  for i = 1, rank do perm[i] = i - 1 end
+  perm[rank], perm[rank - 1] = rank - 2, rank - 1
+  local turned = pieces.unturned(v, perm)
+  if turned then return turned end
+  -- PyTorch's own exporter turns all matrices in one batch
+  local op, node = op_of(v)
+  if op ~= "view" and op ~= "reshape" then return nil end
+  local flat = pieces.unturned(args_of(node).self, { 0, 2, 1 })
+  local own = flat and known_shape(flat)
+  if not own or not util.equal(own[2], shape[rank]) or not util.equal(own[3], shape[rank - 1]) then return nil end
+  local wanted = util.copy(shape)
+  wanted[rank - 1], wanted[rank] = shape[rank], shape[rank - 1]
+  local keys = pieces.before(flat, wanted)
+  if not keys then
+    keys = t.aten.view(flat, wanted)
+    core.set_shape(keys, wanted)
+  end
+  return keys
+end
+
+-- Whether a constant mask lets each query see the keys up to its own place and no more.
+local function is_causal(mask)
+  local shape = known_shape(mask)
+  local rows, columns = shape[#shape - 1], shape[#shape]
+  if not mask.is_constant or mask.dtype ~= "bool" or not (math.type(rows) and math.type(columns)) then return false end
+  for i = 1, #shape - 2 do
+    if shape[i] ~= 1 then return false end
+  end
+  if rows * columns > 1 << 20 then return false end
+  for i, seen in ipairs(core.elements(mask, rows * columns)) do
+    if seen ~= ((i - 1) % columns <= (i - 1) // columns) then return false end
+  end
+  return true
+end
+
+-- The weights before rows that see nothing were made zero; and which values of the mask say that.
+local function unguarded(t, v)
+  local op, node = op_of(v)
+  if op ~= "where.self" then return v end
+  local a = args_of(node)
+  if number(t, a.other) == 0 then return a.self, a.condition end
+  if number(t, a.self) ~= 0 then return v end
+  local kind, test = op_of(a.condition)
+  if kind == "isnan" and test.inputs[1] == a.other then return a.other, "all" end
+  local item = (kind == "eq.Scalar" or kind == "eq.Tensor") and args_of(test)
+  if item and number(t, item.other) == -INF then return a.other, item.self end
+  return v
+end
+
+-- Scores without their mask; the mask.
+local function unmasked(t, v)
+  local op, node = op_of(v)
+  if op == "where.self" then
+    local a = args_of(node)
+    if number(t, a.other) == -INF then return a.self, a.condition end
+  elseif op == "add.Tensor" then
+    local a = args_of(node)
+    if core.is_value(a.other) and (a.alpha == nil or a.alpha == 1) then
+      for _, pair in ipairs { { a.self, a.other }, { a.other, a.self } } do
+        if op_of((unscaled(t, pair[1]))) == "matmul" then return pair[1], pair[2] end
+      end
+    end
+  end
+  return v
+end
+
+-- { q, k, scale, mask, causal } of weights that come out of a softmax, nil where they are anything else.
+local function scores_of(t, weights)
+  local v, guard = unguarded(t, weights)
+  local op, node = op_of(v)
+  if op ~= "softmax.int" then return nil end
+  local a, shape = args_of(node), known_shape(v)
+  if not shape or (a.dim ~= -1 and a.dim ~= #shape - 1) or a.dtype then return nil end
+  local scores, mask = unmasked(t, a.self)
+  local product, scale = unscaled(t, scores)
+  op, node = op_of(product)
+  if op ~= "matmul" then return nil end
+  a = args_of(node)
+  local q, by_q = unscaled(t, a.self)
+  local turned, by_k = unscaled(t, a.other)
+  local k = keys_of(t, turned)
+  local own = k and known_shape(q)
+  if not own or #own ~= #shape or #known_shape(k) ~= #shape then return nil end
+  if not same_dims(own, known_shape(k), 1, #shape - 2) or not same_dims(own, shape, 1, #shape - 1) then return nil end
+  local found = { q = q, k = k, scale = scale * by_q * by_k, mask = mask }
+  if not mask then return guard == nil and found or nil end
+  local dims = known_shape(mask)
+  if not dims or #dims < 2 or #dims > #shape or (mask.dtype ~= "bool" and mask.dtype ~= q.dtype) then return nil end
+  if not guard and is_causal(mask) then
+    found.mask, found.causal = nil, true
+    return found
+  end
+  return (guard == "all" or guard == mask) and found or nil
+end
+
+--- A MatMul of weights and values as scaled_dot_product_attention; nil where it is none.
+function M.attention(t, n)
+  local source = n.node and n.node.inputs[1]
+  if not source or core.readers(source) ~= 1 then return nil end
+  local found, values = scores_of(t, n.A), known_shape(n.B)
+  if not found or not values or #values ~= #known_shape(found.k) then return nil end
+  if not same_dims(values, known_shape(found.k), 1, #values - 1) then return nil end
+  local width = known_shape(found.q)[#values]
+  local usual = math.type(width) == "integer" and math.abs(found.scale * math.sqrt(width) - 1) < 1e-6
+  return t.aten.scaled_dot_product_attention(found.q, found.k, n.B, found.mask,
+    { is_causal = found.causal, scale = not usual and t.rounded(found.scale) or nil })
+end
+
+-- ---- activations ----
+
+-- The factors of a product, at most four.
+local function factors(v, out)
+  local op, node = op_of(v)
+  if op == "mul.Tensor" and #out < 4 then
+    local a = args_of(node)
+    factors(a.self, out)
+    factors(a.other, out)
+  else
+    out[#out + 1] = v
+  end
+  return out
+end
+
+-- x where v is 1 + erf(x / sqrt(2))
+local function of_erf(t, v)
+  local op, node = op_of(v)
+  if op ~= "add.Tensor" then return nil end
+  local a = args_of(node)
+  local erf = number(t, a.other) == 1 and a.self or number(t, a.self) == 1 and a.other
+  op, node = op_of(erf or nil)
+  if op ~= "erf" then return nil end
+  local x, scale = unscaled(t, node.inputs[1])
+  return math.abs(scale - math.sqrt(0.5)) < 1e-4 and x or nil
+end
+
+--- A product as SiLU or GELU; nil where it is neither.
+function M.activation(t, x, y)
+  for _, pair in ipairs { { x, y }, { y, x } } do
+    local op, node = op_of(pair[2])
+    if op == "sigmoid" and node.inputs[1] == pair[1] then return t.aten.silu(pair[1]) end
+  end
+  local parts = factors(y, factors(x, {}))
+  if #parts ~= 3 then return nil end
+  for i, part in ipairs(parts) do
+    local arg = of_erf(t, part)
+    local a, b = parts[i % 3 + 1], parts[(i + 1) % 3 + 1]
+    if arg and ((a == arg and number(t, b) == 0.5) or (b == arg and number(t, a) == 0.5)) then
+      return t.aten.gelu(arg)
+    end
+  end
+end
+
+return M
