@@ -275,12 +275,14 @@ function t.rounded(x) return tonumber(string.format("%.7g", x)) end
 
 -- ---- one node ----
 
+local LARGEST = 0x1.fffffep127 -- of 32 bits: PyTorch refuses numbers beyond it, be it in the last digit
+
 -- ONNX stores floats in 32 bits; what was written is the shortest decimal that gives the same ones.
 local function shortest(x)
   if math.type(x) ~= "float" or x ~= x or x == math.huge or x == -math.huge then return x end
   for digits = 1, 9 do
     local short = tonumber(string.format("%." .. digits .. "g", x)) + 0.0
-    if math.abs(short) < 3.5e38 and string.unpack("f", string.pack("f", short)) == x then return short end
+    if math.abs(short) <= LARGEST and string.unpack("f", string.pack("f", short)) == x then return short end
   end
   return x
 end
