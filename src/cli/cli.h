@@ -20,7 +20,7 @@ typedef struct options {
     const char *folder, *to; /* of batch.c: -d, --to */
     int opset, ir_version, align, jobs, seed; /* seed < 0: none was given */
     bool float16, bfloat16, convert_io, attach, skip_existing, verify;
-    bool no_user_rules, json, quiet, verbose, strip_meta, help, version, markdown;
+    bool check_data, no_user_rules, json, quiet, verbose, strip_meta, help, version, markdown;
 } options;
 
 /* False after E0201. */
@@ -85,7 +85,9 @@ bool output_is_archive(const char *path);
 bool output_is_python(const char *path);
 bool output_is_archive(const char *path);
 /* model.safetensors of model.py */
-const char *weights_of_python(t2o_session *s, const char *path);
+/* "OUT.safetensors" for the path of what it stands beside. */
+const char *safetensors_beside(t2o_session *s, const char *path);
+extern const char *const weights_modes[]; /* by t2o_weights; NULL at the end */
 bool step_python(run *r);
 bool step_write_python(run *r);
 
@@ -120,6 +122,11 @@ const char *verify_conversion(run *r);
 
 /* The folders that a path names, up to its last slash; the path is whole again afterwards. False after E0101. */
 bool make_folders(t2o_session *s, char *path);
+
+/* ---- data.c ---- */
+
+/* Prints in which files the weights lie; E0507 where they overlap or are missing. */
+void show_data(t2o_session *s, const t2o_program *program, const struct t2o_file *file, bool json);
 
 /* ---- report.c ---- */
 

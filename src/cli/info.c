@@ -128,7 +128,7 @@ static void print_json(const t2o_program *p)
     json_values(p->graph, false);
     printf("], \"outputs\": [");
     json_values(p->graph, true);
-    printf("], \"nodes\": %u, \"parameters\": %zu, \"buffers\": %zu, \"constants\": %zu, \"weight_bytes\": %llu}\n",
+    printf("], \"nodes\": %u, \"parameters\": %zu, \"buffers\": %zu, \"constants\": %zu, \"weight_bytes\": %llu",
            p->graph->n_nodes, t.parameters, t.buffers, t.constants, (unsigned long long)t.bytes);
 }
 
@@ -204,35 +204,31 @@ static void print_onnx_json(const t2o_program *p)
         json_string(stdout, counts.entries[i].key);
         printf(": %u", (unsigned)(uintptr_t)counts.entries[i].value);
     }
-    printf("}, \"nodes\": %u, \"constants\": %zu, \"weight_bytes\": %llu}\n", p->graph->n_nodes, t.constants,
+    printf("}, \"nodes\": %u, \"constants\": %zu, \"weight_bytes\": %llu", p->graph->n_nodes, t.constants,
            (unsigned long long)t.bytes);
-}
-
-static void print_onnx_info(const t2o_program *p, const options *o)
-{
-    if (o->json)
-        print_onnx_json(p);
-    else
-        print_onnx(p);
-    if (o->verbose && !o->json)
-        t2o_graph_print(p->graph, stdout);
-    t2o_onnx_close(p);
 }
 
 static bool show(t2o_session *s, const t2o_file *file, const char *model, const options *o)
 {
     t2o_program *p = read_program(s, t2o_exprs_new(s), file, model);
-    if (p && p->onnx)
-        print_onnx_info(p, o);
-    else if (p && o->json)
-        print_json(p);
-    else if (p) {
+    if (!p)
+        return false;
+    if (o->json)
+        (p->onnx ? print_onnx_json : print_json)(p);
+    else if (p->onnx)
+        print_onnx(p);
+    else {
         print_text(s, p);
         print_samples(s, p, file);
-        if (o->verbose)
-            t2o_graph_print(p->graph, stdout);
     }
-    return p != NULL;
+    if (o->check_data)
+        show_data(s, p, file, o->json);
+    if (o->json)
+        printf("}\n");
+    else if (o->verbose)
+        t2o_graph_print(p->graph, stdout);
+    t2o_onnx_close(p);
+    return true;
 }
 
 /* Whether all of several models are to be shown. What cannot be read is reported by whoever reads it next. */

@@ -58,6 +58,7 @@ static const option_row table[] = {
     { "--markdown", NULL, FLAG, FIELD(markdown) },
     { "--quiet", "-q", FLAG, FIELD(quiet) },
     { "--verbose", "-v", FLAG, FIELD(verbose) },
+    { "--check-data", NULL, FLAG, FIELD(check_data) },
     { "--help", "-h", FLAG, FIELD(help) },
     { "--version", NULL, FLAG, FIELD(version) },
 };
@@ -125,7 +126,8 @@ static const char convert_help[] =
     "  --unknown keep         an operator without a rule becomes a node of its own\n"
     "                         domain, for a runtime that has a kernel for it\n"
     "  --weights MODE         where weights go: embed (in the model, default),\n"
-    "                         external (OUT.onnx.data), link (they stay in the archive,\n"
+    "                         external (OUT.onnx.data), external-safetensors\n"
+    "                         (OUT.safetensors), link (they stay in the archive,\n"
     "                         which must lie beside the model), none (they are inputs)\n"
     "  --weights-from FILE    take weights from a .safetensors or .pt2 file, by name\n"
     "  --align N              of large external weights, in bytes (default 65536)\n"
@@ -161,10 +163,12 @@ static const char check_help[] =
     "  --opset N, -r FILE|DIR, --model NAME, --json\n";
 
 static const char info_help[] =
-    "usage: t2o info MODEL.pt2 [--json] [--model NAME]\n"
+    "usage: t2o info MODEL.pt2|MODEL.onnx [--json] [--model NAME] [--check-data]\n"
     "\n"
-    "Prints who wrote the archive, its models, the inputs, outputs, weights and\n"
-    "operators of one. --verbose prints the graph too.\n";
+    "Prints who wrote the model, the models in an archive, the inputs, outputs,\n"
+    "weights and operators of one. --verbose prints the graph too. --check-data\n"
+    "tells in which files the weights lie, and fails where a location, an offset or\n"
+    "a length is wrong.\n";
 
 static const char rules_help[] =
     "usage: t2o rules list [PATTERN]        operators with a rule and where it stands\n"
@@ -315,7 +319,7 @@ static bool shapes_result(const option_row *option)
     static const char *const others[] = {
         "--rules",  "--output", "--directory",    "--to",         "--jobs",       "--skip-existing", "--opset",
         "--weights-from", "--no-user-rules", "--dump-after", "--stop-after", "--verify", "--inputs", "--seed",
-        "--rtol",   "--atol",   "--json",         "--markdown",   "--quiet",      "--verbose",
+        "--rtol",   "--atol",   "--json",         "--markdown",   "--quiet",      "--verbose", "--check-data",
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], option->name))
@@ -377,12 +381,12 @@ static bool check_options(t2o_session *s, const options *o)
         return t2o_fail(s, "E0201", "--target takes ort_cpu or onnx, not '%s'", o->target);
     if (strcmp(o->state, "io") && strcmp(o->state, "const") && strcmp(o->state, "error"))
         return t2o_fail(s, "E0201", "--state takes io, const or error, not '%s'", o->state);
-    const char *const modes[] = { "embed", "external", "link", "none" };
     size_t mode = 0;
-    while (mode < 4 && strcmp(o->weights, modes[mode]))
+    while (weights_modes[mode] && strcmp(o->weights, weights_modes[mode]))
         mode++;
-    if (mode == 4)
-        return t2o_fail(s, "E0201", "--weights takes embed, external, link or none, not '%s'", o->weights);
+    if (!weights_modes[mode])
+        return t2o_fail(s, "E0201", "--weights takes embed, external, external-safetensors, link or none, not '%s'",
+                        o->weights);
     if (o->to && strcmp(o->to, "onnx") && strcmp(o->to, "py") && strcmp(o->to, "pt2"))
         return t2o_fail(s, "E0201", "--to takes onnx, py or pt2, not '%s'", o->to);
     if (o->to && o->output)

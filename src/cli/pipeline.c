@@ -5,6 +5,7 @@
 #include "onnx/schema.h"
 #include "pass/pass.h"
 #include "pt2/pt2.h"
+#include "python/python.h"
 
 #include <time.h>
 
@@ -172,14 +173,25 @@ static bool step_check(run *r)
     return t2o_onnx_check(r->onnx, r->opset);
 }
 
+const char *const weights_modes[] = { "embed", "external", "link", "none", "external-safetensors", NULL };
+
+static bool in_safetensors(t2o_dtype d) { return t2o_dtype_safetensors(d) != NULL; }
+
 static bool weights_options(run *r, t2o_onnx_options *o)
 {
-    static const char *const modes[] = { "embed", "external", "link", "none" };
-    while (strcmp(modes[o->weights], r->o->weights))
+    while (strcmp(weights_modes[o->weights], r->o->weights))
         o->weights++;
     o->align = r->o->align;
     o->data_path = t2o_printf(r->s->arena, "%s.data", r->output);
     o->archive = r->file;
+    o->layout = t2o_safetensors_layout;
+    o->has_place = in_safetensors;
+    if (o->weights == T2O_WEIGHTS_LAID_OUT) {
+        o->data_path = safetensors_beside(r->s, r->output);
+        if (r->o->weights_from && !strcmp(o->data_path, r->o->weights_from))
+            return t2o_fail(r->s, "E0201", "'%s' is where the weights come from: write the model into another folder",
+                            o->data_path);
+    }
     if (o->weights != T2O_WEIGHTS_LINK)
         return true;
     o->link = t2o_path_below(r->s, r->output, r->input);

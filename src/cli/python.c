@@ -9,9 +9,11 @@ bool output_is_python(const char *path)
     return n > 3 && !strcmp(path + n - 3, ".py");
 }
 
-const char *weights_of_python(t2o_session *s, const char *path)
+const char *safetensors_beside(t2o_session *s, const char *path)
 {
-    return t2o_printf(s->arena, "%.*s.safetensors", (int)strlen(path) - 3, path);
+    const char *dot = strrchr(path, '.');
+    int n = (int)(dot && !strchr(dot, '/') ? dot - path : (ptrdiff_t)strlen(path));
+    return t2o_printf(s->arena, "%.*s.safetensors", n, path);
 }
 
 bool step_python(run *r)
@@ -22,7 +24,7 @@ bool step_python(run *r)
 /* Both files are complete before either gets its name; the weights, which hold the stamp, get it last. */
 bool step_write_python(run *r)
 {
-    const char *weights = weights_of_python(r->s, r->output);
+    const char *weights = safetensors_beside(r->s, r->output);
     if (!stamp_run(r))
         return false;
     t2o_output *data = t2o_output_open(r->s, weights), *source = data ? t2o_output_open(r->s, r->output) : NULL;

@@ -78,7 +78,7 @@ static const char *stamp_of_onnx(t2o_session *s, const t2o_file *file)
 static const char *stamp_of(t2o_session *s, const char *path)
 {
     bool python = output_is_python(path);
-    const char *holder = python ? weights_of_python(s, path) : path;
+    const char *holder = python ? safetensors_beside(s, path) : path;
     if (access(path, R_OK) || access(holder, R_OK))
         return NULL;
     t2o_file *file = t2o_file_map(s, holder);

@@ -23,7 +23,12 @@ typedef enum t2o_weights {
     T2O_WEIGHTS_EXTERNAL, /* in one file beside it */
     T2O_WEIGHTS_LINK,     /* where they lie: in the archive, whose bytes the model points at */
     T2O_WEIGHTS_NONE,     /* nowhere: they become inputs */
+    T2O_WEIGHTS_LAID_OUT, /* in one file beside it, of a format that `layout` knows */
 } t2o_weights;
+
+/* Where weights stand in a file of a format of its own: fills offsets (from the file's start, one a weight) and adds
+ * what stands before the first of them. False after an error. */
+typedef bool t2o_layout(t2o_session *s, const t2o_weight_list *weights, t2o_string *header, uint64_t *offsets);
 
 #define T2O_SOURCE "pkg.t2o.source"
 
@@ -35,6 +40,8 @@ typedef struct t2o_onnx_options {
     t2o_weights weights;
     int64_t align;           /* of external weights of more than 1 MiB, in bytes: a power of two; 0 = 64 KiB */
     const char *data_path;   /* the file of external weights */
+    t2o_layout *layout;      /* for T2O_WEIGHTS_LAID_OUT: of all weights whose dtype has a place there */
+    bool (*has_place)(t2o_dtype);
     const t2o_file *archive; /* what plain weights are slices of */
     const char *link;        /* its path as seen from the model's folder */
 } t2o_onnx_options;

@@ -31,9 +31,11 @@
 
 typedef T2O_VEC(Onnx__ValueInfoProto *) value_infos;
 
-/* Where a tensor stands in the file of weights. */
+/* Where a tensor stands in the file of weights; its entry is to tell. */
 typedef struct placed {
     const t2o_tensor *tensor;
+    const char *name;
+    Onnx__StringStringEntryProto *entry;
     uint64_t offset;
 } placed;
 
@@ -48,6 +50,7 @@ typedef struct writer {
     t2o_weights weights;
     T2O_VEC(placed) external;           /* in the order of the file of weights */
     uint64_t external_bytes;
+    t2o_string header;                  /* of that file */
 } writer;
 
 /* protobuf-c's structures have no const; nothing writes through these. */
@@ -119,22 +122,26 @@ static bool raw_data_field(writer *w, const t2o_tensor *t, const char *name,
     return true;
 }
 
-static void entry_field(writer *w, Onnx__TensorProto *p, const char *key, const char *value)
+static Onnx__StringStringEntryProto *entry_field(writer *w, Onnx__TensorProto *p, const char *key, const char *value)
 {
     NEW_MESSAGE(w, entry, StringStringEntryProto, string_string_entry_proto);
     entry->key = text_field(key);
     entry->value = text_field(value);
     p->external_data[p->n_external_data++] = entry;
+    return entry;
 }
 
-static void external_data_field(writer *w, Onnx__TensorProto *p, const char *location, uint64_t offset, uint64_t length)
+/* Returns the entry of the offset. */
+static Onnx__StringStringEntryProto *external_data_field(writer *w, Onnx__TensorProto *p, const char *location,
+                                                         uint64_t offset, uint64_t length)
 {
     p->has_data_location = true;
     p->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     p->external_data = T2O_NEW_N(w->arena, Onnx__StringStringEntryProto *, 3);
     entry_field(w, p, "location", location);
-    entry_field(w, p, "offset", t2o_printf(w->arena, "%" PRIu64, offset));
+    Onnx__StringStringEntryProto *entry = entry_field(w, p, "offset", t2o_printf(w->arena, "%" PRIu64, offset));
     entry_field(w, p, "length", t2o_printf(w->arena, "%" PRIu64, length));
+    return entry;
 }
 
 static const char *base_name(const char *path)
@@ -143,40 +150,74 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Whether the bytes of an initialiser go into a file of weights. */
+static bool goes_outside(const writer *w, const t2o_value *v, const t2o_tensor *t, int64_t bytes)
+{
+    if (w->weights == T2O_WEIGHTS_LAID_OUT) { /* that is the model's weights, the small ones too */
+        bool weight = v->target && t->rank > 0 && t2o_dtype_is_float(t->dtype);
+        return (weight || bytes >= EXTERNAL_BYTES) && w->options->has_place(t->dtype);
+    }
+    return w->weights == T2O_WEIGHTS_EXTERNAL && bytes >= EXTERNAL_BYTES && t->dtype < T2O_COMPLEX32 &&
+           t2o_dtype_bits(t->dtype) && (t2o_dtype_size(t->dtype) || t2o_tensor_contiguous(t));
+}
+
 /* The bytes of an initialiser in another file, where they go into one: small ones are part of the graph's logic, and
  * runtimes want to see them. */
-static bool is_outside(writer *w, const t2o_tensor *t, Onnx__TensorProto *p)
+static bool is_outside(writer *w, const t2o_value *v, const t2o_tensor *t, Onnx__TensorProto *p)
 {
     int64_t bytes = t2o_onnx_tensor_size(t);
     const t2o_file *archive = w->options->archive;
-    if (bytes < EXTERNAL_BYTES || !t->data)
+    if (bytes <= 0 || !t->data)
         return false;
-    if (w->weights == T2O_WEIGHTS_LINK && t->in_file && t2o_tensor_contiguous(t) && archive &&
-        t2o_file_holds(archive, t->data, (size_t)bytes)) {
+    if (w->weights == T2O_WEIGHTS_LINK && bytes >= EXTERNAL_BYTES && t->in_file && t2o_tensor_contiguous(t) &&
+        archive && t2o_file_holds(archive, t->data, (size_t)bytes)) {
         external_data_field(w, p, w->options->link, (uint64_t)(t->data - archive->bytes), (uint64_t)bytes);
         return true;
     }
-    if (w->weights != T2O_WEIGHTS_EXTERNAL || t->dtype >= T2O_COMPLEX32 || !t2o_dtype_bits(t->dtype) ||
-        (!t2o_dtype_size(t->dtype) && !t2o_tensor_contiguous(t)))
+    if (!goes_outside(w, v, t, bytes))
         return false;
     uint64_t align = bytes > ALIGNED_BYTES ? (uint64_t)(w->options->align ? w->options->align : 65536) : 64;
-    placed at = { t, (w->external_bytes + align - 1) & ~(align - 1) };
+    placed at = { .tensor = t, .name = v->name, .offset = (w->external_bytes + align - 1) & ~(align - 1) };
     w->external_bytes = at.offset + (uint64_t)bytes;
+    at.entry = external_data_field(w, p, base_name(w->options->data_path), at.offset, (uint64_t)bytes);
     t2o_push(w->arena, &w->external, at);
-    external_data_field(w, p, base_name(w->options->data_path), at.offset, (uint64_t)bytes);
     return true;
 }
 
-/* named: initialisers carry their name, attributes do not. */
-static Onnx__TensorProto *tensor_proto(writer *w, const t2o_tensor *t, const char *name, bool named)
+static int by_offset(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Tells each weight its place in a file of another format. */
+static bool lay_out(writer *w)
+{
+    t2o_weight_list list = { 0 };
+    uint64_t *offsets = T2O_NEW_N(w->arena, uint64_t, w->external.n + 1);
+    for (size_t i = 0; i < w->external.n; i++)
+        t2o_push(w->arena, &list, ((t2o_weight){ .name = w->external.at[i].name, .data = w->external.at[i].tensor }));
+    t2o_string_start(&w->header, w->arena);
+    if (!w->options->layout(w->s, &list, &w->header, offsets))
+        return false;
+    for (size_t i = 0; i < w->external.n; i++) {
+        w->external.at[i].offset = offsets[i];
+        w->external.at[i].entry->value = t2o_printf(w->arena, "%" PRIu64, offsets[i]);
+    }
+    qsort(w->external.at, w->external.n, sizeof *w->external.at, by_offset);
+    return true;
+}
+
+/* Of an initialiser, which carries its name; or of an attribute (NULL). */
+static Onnx__TensorProto *tensor_proto(writer *w, const t2o_tensor *t, const char *name, const t2o_value *initialiser)
 {
     NEW_MESSAGE(w, p, TensorProto, tensor_proto);
     p->n_dims = t->rank;
     p->dims = (int64_t *)t->dims;
     p->has_data_type = true;
     p->data_type = t->dtype;
-    p->name = named ? text_field(name) : NULL;
-    if (named && w->weights != T2O_WEIGHTS_EMBED && is_outside(w, t, p))
+    p->name = initialiser ? text_field(name) : NULL;
+    if (initialiser && w->weights != T2O_WEIGHTS_EMBED && is_outside(w, initialiser, t, p))
         return p;
     p->has_raw_data = t->dtype != T2O_STRING;
     if (t->dtype == T2O_STRING && t->data) {
@@ -362,7 +403,7 @@ static bool fill_tensors(writer *w, Onnx__AttributeProto *p, const t2o_arg *list
 {
     bool ok = true;
     FILL_LIST(w, p, tensors, Onnx__TensorProto *, list,
-              tensor_proto(w, item->tensor, p->name, false));
+              tensor_proto(w, item->tensor, p->name, NULL));
     for (size_t i = 0; i < p->n_tensors; i++)
         ok &= p->tensors[i] != NULL;
     return ok;
@@ -392,7 +433,7 @@ static bool fill_attr(writer *w, Onnx__AttributeProto *p, t2o_attr_type type, co
     case T2O_ATTR_INT: p->has_i = true; p->i = int_of(arg); return true;
     case T2O_ATTR_FLOAT: p->has_f = true; p->f = float_of(arg); return true;
     case T2O_ATTR_STRING: p->has_s = true; p->s = bytes_of(arg); return true;
-    case T2O_ATTR_TENSOR: p->t = tensor_proto(w, arg->tensor, p->name, false); return p->t != NULL;
+    case T2O_ATTR_TENSOR: p->t = tensor_proto(w, arg->tensor, p->name, NULL); return p->t != NULL;
     case T2O_ATTR_GRAPH: p->g = graph_proto(w, arg->graph); return p->g != NULL;
     case T2O_ATTR_INTS: FILL_LIST(w, p, ints, int64_t, arg, int_of(item)); return true;
     case T2O_ATTR_FLOATS: FILL_LIST(w, p, floats, float, arg, float_of(item)); return true;
@@ -577,7 +618,7 @@ static bool add_initialiser(writer *w, Onnx__GraphProto *p, const t2o_value *v, 
         return false;
     if (!data)
         return t2o_fail(w->s, "E0507", "tensor '%s' has no data", name);
-    p->initializer[p->n_initializer] = tensor_proto(w, data, name, true);
+    p->initializer[p->n_initializer] = tensor_proto(w, data, name, v);
     return p->initializer[p->n_initializer++] != NULL;
 }
 
@@ -878,7 +919,7 @@ static const Onnx__ModelProto *build(writer *w, const t2o_graph *g, t2o_weights 
     t2o_metadata_count_users(torch);
     const Onnx__ModelProto *model = model_proto(w, g);
     t2o_metadata_clear_users(torch);
-    return model;
+    return model && (weights != T2O_WEIGHTS_LAID_OUT || !w->external.n || lay_out(w)) ? model : NULL;
 }
 
 static bool write_external(writer *w, t2o_output **data)
@@ -889,6 +930,7 @@ static bool write_external(writer *w, t2o_output **data)
         return false;
     if (w->options->archive)
         t2o_output_copies_from(*data, w->options->archive);
+    t2o_output_write(*data, w->header.at, w->header.n);
     for (size_t i = 0; i < w->external.n; i++) {
         const placed *at = &w->external.at[i];
         for (uint64_t gap; (gap = at->offset - t2o_output_size(*data)) > 0;)

@@ -7,9 +7,16 @@
 #error "safetensors is little endian; this writer does not swap bytes"
 #endif
 
+/* A weight, its place among those that were given, and its place in the file. */
+typedef struct entry {
+    const t2o_weight *weight;
+    size_t index;
+    uint64_t offset;
+} entry;
+
 static int by_size(const void *a, const void *b)
 {
-    const t2o_weight *x = a, *y = b;
+    const t2o_weight *x = ((const entry *)a)->weight, *y = ((const entry *)b)->weight;
     size_t m = t2o_dtype_size(x->data->dtype), n = t2o_dtype_size(y->data->dtype);
     return m != n ? (m < n) - (m > n) : strcmp(x->name, y->name);
 }
@@ -52,31 +59,50 @@ const char *t2o_safetensors_source(t2o_session *s, const t2o_file *file)
     return end ? t2o_strndup(s->arena, (const char *)file->bytes + at, (size_t)(end - file->bytes) - at) : NULL;
 }
 
+/* The weights in the order of the file, and its header; NULL after an error. */
+static const entry *lay_out(t2o_session *s, const t2o_weight_list *weights, const char *source, t2o_string *header)
+{
+    entry *sorted = T2O_NEW_N(s->arena, entry, weights->n + 1);
+    uint64_t offset = 0;
+    for (size_t i = 0; i < weights->n; i++)
+        sorted[i] = (entry){ &weights->at[i], i, 0 };
+    qsort(sorted, weights->n, sizeof *sorted, by_size);
+    t2o_string_add(header, "........"); /* the size comes here */
+    t2o_string_add(header, BEGINNING);
+    if (source)
+        t2o_string_addf(header, SOURCE "%s\"", source);
+    t2o_string_add(header, "}");
+    for (size_t i = 0; i < weights->n; i++) {
+        sorted[i].offset = offset;
+        t2o_string_add(header, ",");
+        if (!add_entry(s, header, sorted[i].weight, &offset))
+            return NULL;
+    }
+    t2o_string_add(header, "}");
+    while (header->n % 8)
+        t2o_string_add(header, " "); /* so that the data are aligned */
+    uint64_t size = header->n - 8;
+    memcpy(header->at, &size, sizeof size);
+    return sorted;
+}
+
+bool t2o_safetensors_layout(t2o_session *s, const t2o_weight_list *weights, t2o_string *header, uint64_t *offsets)
+{
+    const entry *sorted = lay_out(s, weights, NULL, header);
+    for (size_t i = 0; sorted && i < weights->n; i++)
+        offsets[sorted[i].index] = header->n + sorted[i].offset;
+    return sorted != NULL;
+}
+
 bool t2o_safetensors_write(t2o_session *s, const t2o_weight_list *weights, const char *source, t2o_output *out)
 {
     t2o_string header;
-    uint64_t offset = 0;
-    t2o_weight *sorted = T2O_NEW_N(s->arena, t2o_weight, weights->n + 1);
-    for (size_t i = 0; i < weights->n; i++)
-        sorted[i] = weights->at[i];
-    qsort(sorted, weights->n, sizeof *sorted, by_size);
     t2o_string_start(&header, s->arena);
-    t2o_string_add(&header, BEGINNING);
-    if (source)
-        t2o_string_addf(&header, SOURCE "%s\"", source);
-    t2o_string_add(&header, "}");
-    for (size_t i = 0; i < weights->n; i++) {
-        t2o_string_add(&header, ",");
-        if (!add_entry(s, &header, &sorted[i], &offset))
-            return false;
-    }
-    t2o_string_add(&header, "}");
-    while (header.n % 8)
-        t2o_string_add(&header, " "); /* so that the data are aligned */
-    uint64_t size = header.n;
-    t2o_output_write(out, &size, sizeof size);
+    const entry *sorted = lay_out(s, weights, source, &header);
+    if (!sorted)
+        return false;
     t2o_output_write(out, header.at, header.n);
     for (size_t i = 0; i < weights->n; i++)
-        t2o_tensor_blocks(sorted[i].data, take_block, out);
+        t2o_tensor_blocks(sorted[i].weight->data, take_block, out);
     return true;
 }

@@ -1,4 +1,5 @@
 """Where weights go: into the model, a file beside it, nowhere, or they stay in the archive."""
+import json
 import shutil
 
 import numpy as np
@@ -90,7 +91,63 @@ def test_the_same_bytes(t2o, tmp_path):
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("args, said", [(["--weights", "extern"], "takes embed, external, link or none"),
+@pytest.mark.parametrize("args, said", [(["--weights", "extern"], "takes embed, external, external-safetensors, link or none"),
                                         (["--align", "100"], "takes a power of two")])
 def test_wrong_options(refused, args, said):
     assert said in refused(2, "E0201", DIGITS, *args)
+
+
+def read_safetensors(path):
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    return {n: (e, data[start + e["data_offsets"][0]:start + e["data_offsets"][1]])
+            for n, e in json.loads(data[8:start]).items() if n != "__metadata__"}
+
+
+def test_weights_in_a_safetensors_file(t2o, out, images, embedded):
+    assert t2o("convert", DIGITS, "-o", out, "--weights", "external-safetensors").returncode == 0
+    assert sorted(f.name for f in out.parent.iterdir()) == ["model.onnx", "model.safetensors"]
+    onnx.checker.check_model(str(out))
+    assert np.array_equal(scores(out, images), embedded)
+    held, found = read_safetensors(out.with_name("model.safetensors")), outside(out)
+    assert {i.location for i in found} == {"model.safetensors"} and "classifier.bias" in held
+    whole = {i.name: onnx.numpy_helper.to_array(i) for i in onnx.load(str(out)).graph.initializer}
+    for name, (entry, data) in held.items():
+        assert entry["shape"] == list(whole[name].shape) and data == whole[name].tobytes()
+    # the same layout again out of this model
+    again = out.with_name("again.onnx")
+    assert t2o("convert", out, "-o", again, "--weights", "external-safetensors").returncode == 0
+    assert again.with_suffix(".safetensors").read_bytes() == out.with_suffix(".safetensors").read_bytes()
+
+
+def test_the_source_of_weights_is_not_written_over(t2o, out):
+    assert t2o("convert", DIGITS, "-o", out, "--weights", "external-safetensors").returncode == 0
+    weights = out.with_suffix(".safetensors")
+    before = weights.read_bytes()
+    done = t2o("convert", DIGITS, "-o", out, "--weights", "external-safetensors", "--weights-from", weights)
+    assert done.returncode == 2 and "is where the weights come from" in done.stderr
+    assert weights.read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", ["embed", "external", "external-safetensors", "link"])
+def test_data_are_checked(t2o, out, mode):
+    archive = shutil.copy(DIGITS, out.parent)
+    assert t2o("convert", archive, "-o", out, "--weights", mode).returncode == 0
+    done = t2o("info", "--check-data", "--json", out)
+    assert done.returncode == 0, done.stderr
+    found, = json.loads(done.stdout)["data"]
+    place = {"embed": "model.onnx", "external": "model.onnx.data", "link": "digits.pt2"}
+    assert found["file"].endswith(place.get(mode, "model.safetensors"))
+    assert found["first"] + found["bytes"] <= found["end"] <= found["size"]
+    assert "data   " in t2o("info", "--check-data", archive).stdout
+
+
+def test_weights_that_overlap_are_found(t2o, out):
+    assert t2o("convert", DIGITS, "-o", out, "--weights", "external").returncode == 0
+    model = onnx.load(str(out), load_external_data=False)
+    moved = [e for i in model.graph.initializer for e in i.external_data if e.key == "offset"]
+    moved[-1].value = str(int(moved[0].value) + 64)
+    out.write_bytes(model.SerializeToString())
+    assert t2o("info", out).returncode == 0
+    done = t2o("info", "--check-data", out)
+    assert done.returncode == 5 and "error[E0507]" in done.stderr and "overlap" in done.stderr
