@@ -65,9 +65,14 @@ $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: proto/onnx.proto
 	@mkdir -p $(BUILD)/gen
 	cd proto && protoc-c --c_out=$(abspath $(BUILD))/gen onnx.proto
 
-$(BUILD)/gen/embedded.c: tools/embed.sh $(SHIPPED)
+$(BUILD)/gen/precompile: tools/precompile.c
 	@mkdir -p $(BUILD)/gen
-	sh tools/embed.sh $(SHIPPED) > $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/gen/embedded.c: tools/embed.sh $(BUILD)/gen/precompile $(SHIPPED)
+	@mkdir -p $(addprefix $(BUILD)/gen/code/,$(sort $(dir $(SHIPPED))))
+	@$(BUILD)/gen/precompile $(BUILD)/gen/code $(filter %.lua,$(SHIPPED))
+	@sh tools/embed.sh $(BUILD)/gen/code $(SHIPPED) > $@
 
 -include $(OBJECTS:.o=.d)
 

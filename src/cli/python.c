@@ -28,6 +28,8 @@ bool step_write_python(run *r)
     if (!stamp_run(r))
         return false;
     t2o_output *data = t2o_output_open(r->s, weights), *source = data ? t2o_output_open(r->s, r->output) : NULL;
+    if (data)
+        t2o_output_copies_from(data, r->file);
     if (!source || !t2o_safetensors_write(r->s, &r->python.weights, r->stamp, data)) {
         t2o_output_discard(data);
         t2o_output_discard(source);

@@ -141,9 +141,25 @@ void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, co
         fn(ctx, files.at[i].name, files.at[i].text, files.at[i].n);
 }
 
+/* Leaves the chunk on the stack, out of the bytecode in the binary, where that was made of this text. */
+static bool load_code(lua_State *L, const char *text, size_t n, const char *path)
+{
+    const t2o_embedded_file *f = t2o_embedded;
+    while (f->path && strcmp(f->path, path))
+        f++;
+    if (!f->code || (size_t)(f->end - f->text) != n || memcmp(f->text, text, n) != 0)
+        return false;
+    if (luaL_loadbufferx(L, f->code, (size_t)(f->code_end - f->code), path, "b") == LUA_OK)
+        return true;
+    lua_pop(L, 1); /* of another release of Lua */
+    return false;
+}
+
 /* Leaves the loaded chunk on the stack; on failure raises E0601. */
 static void load_chunk(lua_State *L, const char *text, size_t n, const char *path)
 {
+    if (load_code(L, text, n, path))
+        return;
     const char *chunk = lua_pushfstring(L, "@%s", path);
     if (luaL_loadbufferx(L, text, n, chunk, "t") != LUA_OK)
         raise_coded(L, "E0601", "%s", lua_tostring(L, -1));
