@@ -35,6 +35,12 @@ function M.is_weight(v, rank)
   return v ~= nil and v.is_constant and core.field(v, "known_rank") and v.rank == rank and types.is_float(v.dtype)
 end
 
+-- A weight, or a part that is cut out of one.
+local function is_weight_part(v, rank)
+  return M.is_weight(v, rank) or core.field(v, "known_rank") and v.rank == rank and types.is_float(v.dtype)
+    and pieces.of(v) ~= nil
+end
+
 -- The weight as a layer has it, by the name that goes with its bias; and the bias, which may get a name too. Nil for a
 -- weight that has that name as it lies: then it lies so in the original, as in the Conv1D of transformers.
 function M.weights(n, weight, source, bias, bias_source)
@@ -55,7 +61,7 @@ end
 --- The product of a MatMul as a layer without a bias; nil where its right side is no weight of its own.
 function M.product(t, n)
   local turned = core.field(n.B, "known_rank") and n.B.rank == 2 and pieces.unturned(n.B, { 1, 0 })
-  if turned and M.is_weight(turned, 2) then return t.aten.linear(n.A, turned) end
+  if turned and is_weight_part(turned, 2) then return t.aten.linear(n.A, turned) end
   local source = n.node and n.node.inputs[2]
   if not M.is_weight(n.B, 2) or not source or core.readers(source) ~= 1 then return nil end
   local path = module_of(n, source)
@@ -67,9 +73,9 @@ end
 
 -- The product as a layer with the bias; nil where it is none.
 local function with_bias(t, n, y, bias, bias_source)
-  if not M.is_weight(bias, 1) then return nil end
+  if not is_weight_part(bias, 1) then return nil end
   local product, node = products[y], core.producer(y)
-  if product and core.compare(product.weight:size(1), bias:size(0)) == 0 then
+  if product and M.is_weight(bias, 1) and core.compare(product.weight:size(1), bias:size(0)) == 0 then
     if product.layer and (target(bias) == product.path .. ".bias" or module_of(n) == product.path) then
       return t.aten.linear(product.x, product.layer, bias)
     end
@@ -77,7 +83,7 @@ local function with_bias(t, n, y, bias, bias_source)
     return weight and t.aten.linear(product.x, weight, own)
   end
   local plain = node and node.op == "aten::linear" and node.inputs.n == 2 and node.inputs[2]
-  if plain and M.is_weight(plain, 2) and core.compare(plain:size(0), bias:size(0)) == 0 then
+  if plain and is_weight_part(plain, 2) and core.compare(plain:size(0), bias:size(0)) == 0 then
     return t.aten.linear(node.inputs[1], plain, bias)
   end
 end

@@ -165,7 +165,7 @@ local function collect(model, parts)
   for _, v in ipairs(parts.inputs) do
     if core.field(v, "kind") == "symint" and core.signature(v).expr ~= nil then model.sizes[v] = true end
   end
-  model.nodes, model.order_of = {}, {}
+  model.nodes, model.order_of, model.kept = {}, {}, {}
   for _, node in ipairs(filter_nodes(model, parts.nodes)) do
     local n = { node = node, order = #model.nodes + 1 }
     model.nodes[n.order] = n
@@ -196,7 +196,8 @@ local function symbols_of(model, item, fn)
   end
 end
 
--- A result that nobody reads is kept where a size that is needed can be read off nothing before.
+-- A result that nobody reads is kept where a size that is needed can be read off nothing before. Returns whether that
+-- is so of any node that would have gone.
 local function keep_shapes(model, inputs)
   local shown, first, found = {}, {}, false
   local function each_size(v, fn)
@@ -209,7 +210,7 @@ local function keep_shapes(model, inputs)
     each_symbol(core.signature(v).expr, show)
   end
   for _, n in ipairs(model.nodes) do
-    for i = 1, n.live and n.node.outputs.n or 0 do
+    for i = 1, n.node.outputs.n do
       local v = n.node.outputs[i]
       each_size(v, function(name)
         found = found or not shown[name]
@@ -217,11 +218,14 @@ local function keep_shapes(model, inputs)
       end)
     end
   end
-  if not found then return end
+  if not found then return false end
+  local again = false
   local function need(name)
     local v = first[name]
     if shown[name] or not v then return end
+    again = again or not model.nodes[model.order_of[v]].live
     model.last_use[v], shown[name] = model.last_use[v] or model.order_of[v], true
+    model.kept[v] = true
   end
   for _, n in ipairs(model.nodes) do
     for _, item in ipairs(n.live and core.call(n.node) or {}) do symbols_of(model, item, need) end
@@ -230,6 +234,7 @@ local function keep_shapes(model, inputs)
       if model.last_use[v] then each_size(v, function(name) shown[name] = true end) end
     end
   end
+  return again
 end
 
 -- Which values are read, and the number of the last node that reads each.
@@ -251,6 +256,7 @@ local function find_uses(model, parts)
     v = model.resolve(v)
     if not model.order_of[v] and not model.weights[v] then last[v] = math.huge end
   end
+  for v in pairs(model.kept) do last[v] = last[v] or model.order_of[v] end
   for order = #model.nodes, 1, -1 do
     local n = model.nodes[order]
     local outs, live = n.node.outputs, n.node.outputs.n == 0
@@ -264,7 +270,7 @@ local function find_uses(model, parts)
       end
     end
   end
-  keep_shapes(model, parts.inputs)
+  if keep_shapes(model, parts.inputs) then find_uses(model, parts) end
 end
 
 -- Nodes that nobody needs are taken out before calls are formed.

@@ -41,7 +41,7 @@ local function source_of(model, v)
   v = model.resolve(v)
   local node, turned = core.producer(v), false
   while node and name_of(node) == "transpose" do
-    v, turned = model.resolve(node.inputs[1]), true
+    v, turned = model.resolve(node.inputs[1]), not turned
     node = core.producer(v)
   end
   return v, turned
@@ -117,6 +117,8 @@ function M.attention(model, call)
   if not attention or not is_plain(attention) then return nil end
   local sources, batch_first = projections(model, linears, call.path)
   if not sources then return nil end
+  local _, turned_back = source_of(model, fn.outputs[1])
+  if turned_back ~= batch_first then return nil end -- an exporter may have joined that with what follows
   local given = {}
   for _, v in ipairs(fn.inputs) do given[v] = true end
   for _, v in ipairs(sources) do

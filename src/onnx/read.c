@@ -392,6 +392,8 @@ static void take_spec(t2o_value *v, const t2o_props *props)
     for (int spec = T2O_SPEC_USER_INPUT; kind && spec <= T2O_SPEC_CONSTANT_TENSOR; spec++)
         if (!strcmp(kind, t2o_spec_name((t2o_spec_kind)spec)))
             v->spec = (t2o_spec_kind)spec;
+    if (v->spec == T2O_SPEC_NONE && t2o_prop_of(props, "pkg.onnxscript.optimizer.folded_from"))
+        v->spec = T2O_SPEC_CONSTANT_TENSOR; /* PyTorch's exporter computed it */
     v->persistent = v->spec == T2O_SPEC_PARAMETER || (persistent && !strcmp(persistent, "True"));
 }
 

@@ -29,11 +29,19 @@ static const char *state_name(t2o_script *k, const char *name)
     return t2o_unique_name(k->s, &k->back->names, out);
 }
 
+/* "val_12": what PyTorch's exporter and t2o call constants of theirs. */
+static bool is_exporters_own(const char *name)
+{
+    return name && !strncmp(name, "val_", 4) && isdigit((unsigned char)name[4]);
+}
+
 /* What exporters say of a weight counts; else floats that are no mere numbers are parameters. */
 static t2o_spec_kind spec_of(const t2o_script *k, const t2o_value *v)
 {
-    if (v->spec == T2O_SPEC_PARAMETER || v->spec == T2O_SPEC_BUFFER)
+    if (v->spec != T2O_SPEC_NONE)
         return v->spec;
+    if (is_exporters_own(v->name))
+        return T2O_SPEC_CONSTANT_TENSOR;
     bool trained = !k->back->says_kinds && t2o_dtype_is_float(v->dtype) && v->rank > 0;
     return trained ? T2O_SPEC_PARAMETER : T2O_SPEC_CONSTANT_TENSOR;
 }
@@ -554,21 +562,60 @@ static int l_graph_ops(lua_State *L)
     return 1;
 }
 
-/* Exporters that say where a node is from also say which weights are parameters and buffers, where there are any. */
 static bool says_kinds(const t2o_graph *g)
 {
-    for (const t2o_node *n = g->first; n; n = n->next)
-        if (t2o_meta_of(n) && t2o_meta_of(n)->fx_node)
-            return true;
     for (size_t i = 0; i < g->constants.n; i++)
         if (g->constants.at[i]->spec == T2O_SPEC_PARAMETER || g->constants.at[i]->spec == T2O_SPEC_BUFFER)
             return true;
     return false;
 }
 
+/* The first value of a graph that shows each symbol. */
+typedef struct holders {
+    t2o_session *s;
+    t2o_map by_symbol;
+    t2o_value *now;
+} holders;
+
+static void note_holder(void *ctx, const char *symbol)
+{
+    holders *h = ctx;
+    if (!t2o_map_get(&h->by_symbol, symbol))
+        t2o_map_set(h->s->arena, &h->by_symbol, symbol, h->now);
+}
+
+static void note_shape(holders *h, t2o_value *v)
+{
+    h->now = v;
+    for (int32_t d = 0; v && d < v->rank; d++)
+        t2o_expr_each_symbol(v->dims[d], note_holder, h);
+}
+
+static void mark_holder(void *ctx, const char *symbol)
+{
+    t2o_value *v = t2o_map_get(&((holders *)ctx)->by_symbol, symbol);
+    if (v)
+        v->mark = 1;
+}
+
+/* Sizes in arguments are read off values, which have to stay. */
+static void mark_sizes(holders *h, const t2o_arg *arg)
+{
+    if (arg->kind == T2O_ARG_EXPR)
+        t2o_expr_each_symbol(arg->expr, mark_holder, h);
+    for (uint32_t i = 0; arg->kind == T2O_ARG_LIST && i < arg->n; i++)
+        mark_sizes(h, &arg->items[i]);
+}
+
 /* Removes the nodes that no output needs: what layers were found to hold. Bodies read operands of their node. */
 static void drop_dead(t2o_graph *g)
 {
+    holders h = { .s = g->s };
+    for (size_t i = 0; i < g->inputs.n; i++)
+        note_shape(&h, g->inputs.at[i]);
+    for (const t2o_node *n = g->first; n; n = n->next)
+        for (uint32_t i = 0; i < n->n_outputs; i++)
+            note_shape(&h, n->outputs[i]);
     t2o_graph_clear_marks(g);
     for (size_t i = 0; i < g->outputs.n; i++)
         g->outputs.at[i].value->mark = 1;
@@ -580,6 +627,8 @@ static void drop_dead(t2o_graph *g)
         for (uint32_t i = 0; live && i < n->n_inputs; i++)
             if (n->inputs[i])
                 n->inputs[i]->mark = 1;
+        for (uint32_t i = 0; live && i < n->n_attrs; i++)
+            mark_sizes(&h, &n->attrs[i].arg);
         if (!live)
             t2o_node_remove(n);
     }

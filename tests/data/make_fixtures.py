@@ -1899,6 +1899,17 @@ class Interleaved(nn.Module):
         return *self.pair(self.block(x), x), self.block(again)
 
 
+class Attention(nn.Module):
+    """One that attends to itself, one to something else."""
+    def __init__(self):
+        super().__init__()
+        self.own, self.other = (nn.MultiheadAttention(8, 2, batch_first=True) for _ in range(2))
+
+    def forward(self, x, memory):
+        x = x + self.own(x, x, x, need_weights=False)[0]
+        return self.other(x, memory, memory, need_weights=False)[0]
+
+
 def write_options(root):
     """Models that tests/e2e/test_options.py converts, with what PyTorch computes."""
     torch.manual_seed(0)
@@ -1907,7 +1918,8 @@ def write_options(root):
     nets = {"blocks": (Blocks(), [randn(2, 5, 8)], [two]),
             "large_constants": (module(masked, mask=torch.tensor([0, 0, -3e38, 0])), [randn(3, 4)], None),
             "custom_arguments": (module(picked), [randn(3, 4), randn(3, 4)], [{0: DYN}, {0: DYN}]),
-            "interleaved": (Interleaved(), [randn(2, 4), randn(2, 4)], None)}
+            "interleaved": (Interleaved(), [randn(2, 4), randn(2, 4)], None),
+            "attention": (Attention(), [randn(2, 5, 8), randn(2, 3, 8)], None)}
     for name, (net, inputs, dynamic) in nets.items():
         program = export(net.eval(), inputs, dynamic=dynamic, keep_trace=True)
         (root / f"{name}.pt2").write_bytes(saved(program))

@@ -1,0 +1,218 @@
+"""What a module made of ONNX looks like: steps as the functions they were, blocks as one class, weights in their place."""
+import json
+import re
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+from paths import CASES
+
+RNG = np.random.default_rng(0)
+
+
+def node(op, inputs, outputs, *modules, **attrs):
+    """modules: (path, class) from the outermost on, as PyTorch's exporter says them."""
+    n = h.make_node(op, inputs, outputs, **attrs)
+    if modules:
+        paths, classes = zip(*modules)
+        n.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=repr(["", *paths, outputs[0]]))
+        n.metadata_props.add(key="pkg.torch.onnx.class_hierarchy", value=repr(["net.Net", *classes, "aten.op"]))
+    return n
+
+
+@pytest.fixture
+def to_python(t2o, tmp_path):
+    """Write a model (nodes, {name: array}, x's shape, y's shape) and convert it: the text, the names of weights."""
+    def run(nodes, weights, x, y, dtype=1):
+        infos = [h.make_tensor_value_info("x", dtype, x), h.make_tensor_value_info("y", 1, y)]
+        graph = h.make_graph(nodes, "g", infos[:1], infos[1:], [nh.from_array(a, n) for n, a in weights.items()])
+        path = tmp_path / "net.onnx"
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10)
+        onnx.save(onnx.shape_inference.infer_shapes(model), path)
+        return of_model(path)
+
+    def of_model(path):
+        done = t2o("convert", path, "-o", tmp_path / "net.py")
+        assert done.returncode == 0, done.stderr
+        weights = tmp_path / "net.safetensors"
+        names = {}
+        if weights.exists():
+            data = weights.read_bytes()
+            names = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+            names.pop("__metadata__", None)
+        return (tmp_path / "net.py").read_text().split("\n\n\ndef ")[0], sorted(names)
+    run.of_model = of_model
+    return run
+
+
+def weights(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def scalar(x):
+    return np.array(x, np.float32)
+
+
+# ---------------------------------------------------------------- functions out of their steps
+def attention(scale, mask=None, guard=None, turned=(0, 1, 3, 2)):
+    """softmax(q * scale @ k^T [+ mask]) @ v of one x[2, 3, 4, 8], with the mask and what is done to its empty rows."""
+    nodes = [node("Transpose", ["x"], ["k"], perm=turned), node("Mul", ["x", "scale"], ["q"]),
+             node("MatMul", ["q", "k"], ["s"])]
+    if mask == "float":
+        nodes.append(node("Add", ["s", "mask"], ["m"]))
+    elif mask:
+        nodes.append(node("Where", ["mask", "s", "low"], ["m"]))
+    nodes.append(node("Softmax", ["m" if mask else "s"], ["w"], axis=-1))
+    if guard == "nan":
+        nodes += [node("IsNaN", ["w"], ["bad"]), node("Where", ["bad", "zero", "w"], ["w2"])]
+    elif guard == "mask":
+        nodes.append(node("Where", ["mask", "w", "zero"], ["w2"]))
+    nodes.append(node("MatMul", ["w2" if guard else "w", "x"], ["y"]))
+    held = {"scale": scalar(scale), "low": scalar(-np.inf), "zero": scalar(0)}
+    if mask == "float":
+        held["mask"] = weights(4, 4)
+    elif mask:
+        held["mask"] = np.tril(np.ones((4, 4), bool)) if mask == "causal" else weights(4, 4) > 0
+    return nodes, held
+
+
+@pytest.mark.parametrize("scale, mask, guard, want", [
+    (8 ** -0.5, None, None, r"scaled_dot_product_attention\(x, x, x\)"),
+    (0.25, None, None, r"scaled_dot_product_attention\(x, x, x, scale=0.25\)"),
+    (0.25, "float", "nan", r"scaled_dot_product_attention\(x, x, x, attn_mask=self\.\w+, scale=0.25\)"),
+    (0.25, "bool", "mask", r"scaled_dot_product_attention\(x, x, x, attn_mask=self\.\w+, scale=0.25\)"),
+    (0.25, "causal", None, r"scaled_dot_product_attention\(x, x, x, is_causal=True, scale=0.25\)"),
+    # a row that sees nothing is NaN here, and 0 in PyTorch's function
+    (0.25, "float", None, None), (0.25, "bool", None, None)])
+def test_attention(to_python, scale, mask, guard, want):
+    text, _ = to_python(*attention(scale, mask, guard), [2, 3, 4, 8], [2, 3, 4, 8])
+    flat = re.sub(r"\s+", " ", text).replace("( ", "(").replace(" )", ")")
+    assert re.search(want, flat) if want else "softmax" in text and "scaled_dot" not in text
+
+
+def test_keys_that_are_not_turned_are_no_attention(to_python):
+    nodes, held = attention(0.25, turned=(0, 3, 1, 2))
+    nodes[2] = node("MatMul", ["q", "k"], ["s"])
+    text, _ = to_python(nodes, held, [2, 2, 2, 2], [2, 2, 2, 2])
+    assert "scaled_dot" not in text
+
+
+@pytest.mark.parametrize("nodes, want", [
+    ([node("Sigmoid", ["x"], ["s"]), node("Mul", ["x", "s"], ["y"])], "F.silu(x)"),
+    ([node("Sigmoid", ["x"], ["s"]), node("Mul", ["s", "x"], ["y"])], "F.silu(x)"),
+    ([node("Div", ["x", "root"], ["d"]), node("Erf", ["d"], ["e"]), node("Add", ["e", "one"], ["a"]),
+      node("Mul", ["x", "a"], ["m"]), node("Mul", ["m", "half"], ["y"])], "F.gelu(x)"),
+    ([node("Mul", ["x", "half"], ["d"]), node("Erf", ["d"], ["e"]), node("Add", ["e", "one"], ["a"]),
+      node("Mul", ["x", "a"], ["m"]), node("Mul", ["m", "half"], ["y"])], "erf"),
+    ([node("Sigmoid", ["x"], ["s"]), node("Mul", ["s", "s"], ["y"])], "sigmoid")])
+def test_activations(to_python, nodes, want):
+    held = {"root": scalar(2 ** 0.5), "one": scalar(1), "half": scalar(0.5)}
+    assert want in to_python(nodes, held, [2, 3], [2, 3])[0]
+
+
+# ---------------------------------------------------------------- modules
+BLOCKS = [("layers", "torch.nn.modules.container.ModuleList")]
+
+
+def block(i):
+    return (f"layers.{i}", "net.Block")
+
+
+def test_what_blocks_share_is_computed_in_each(to_python):
+    """The exporter kept one Neg of two: the second block reads the first's."""
+    nodes = [node("Abs", ["x"], ["s"]), node("Mul", ["x", "layers.0.weight"], ["a"], block(0)),
+             node("Neg", ["s"], ["n"], block(0)), node("Add", ["a", "n"], ["b"], block(0)),
+             node("Mul", ["b", "layers.1.weight"], ["c"], block(1)), node("Add", ["c", "n"], ["y"], block(1))]
+    text, names = to_python(nodes, {f"layers.{i}.weight": weights(3) for i in range(2)}, [2, 3], [2, 3])
+    assert text.count("class Block") == 1 and names == ["layers.0.weight", "layers.1.weight"]
+    assert "nn.ModuleList([Block(), Block()])" in text
+
+
+def test_what_a_block_gives_to_the_next_stays_its_result(to_python):
+    nodes = [node("Neg", ["x"], ["n"], block(0)), node("Mul", ["n", "layers.1.weight"], ["y"], block(1))]
+    text, _ = to_python(nodes, {"layers.1.weight": weights(3)}, [2, 3], [2, 3])
+    assert text.count("-x") == 1
+
+
+def linear(x, weight, bias, y, path):
+    """As PyTorch's exporter writes nn.Linear on three dims, its weight turned and without a name."""
+    where = (path, "torch.nn.modules.linear.Linear")
+    return [node("MatMul", [x, weight], [y + "_p"], where), node("Add", [y + "_p", bias], [y], where)]
+
+
+def test_equal_weights_that_are_stored_once(to_python):
+    """Both layers' biases are zeros, which the exporter keeps by the first's name."""
+    nodes = linear("x", "val_0", "a.bias", "h", "a") + linear("h", "val_1", "a.bias", "y", "b")
+    held = {"val_0": weights(4, 4), "val_1": weights(4, 4), "a.bias": np.zeros(4, np.float32)}
+    text, names = to_python(nodes, held, [2, 3, 4], [2, 3, 4])
+    assert names == ["a.bias", "a.weight", "b.weight"]
+    assert text.count("nn.Linear(4, 4)") == 2 and "self.b.bias = self.a.bias" in text
+
+
+def test_a_module_that_is_called_twice(to_python):
+    """Its weight was turned once for each call."""
+    turned = weights(4, 4)
+    nodes = linear("x", "val_0", "a.bias", "h", "a") + linear("h", "val_1", "a.bias", "y", "a")
+    text, names = to_python(nodes, {"val_0": turned, "val_1": turned, "a.bias": weights(4)}, [2, 3, 4], [2, 3, 4])
+    assert names == ["a.bias", "a.weight"] and text.count("class ") == 2
+
+
+def test_a_tied_head(to_python):
+    """The embedding is stored by the name of the head."""
+    nodes = [node("Gather", ["head.weight", "x"], ["e"], ("embed", "torch.nn.modules.sparse.Embedding")),
+             node("Transpose", ["head.weight"], ["t"], ("head", "torch.nn.modules.linear.Linear"), perm=[1, 0]),
+             node("MatMul", ["e", "t"], ["y"], ("head", "torch.nn.modules.linear.Linear"))]
+    text, names = to_python(nodes, {"head.weight": weights(5, 4)}, [2, 3], [2, 3, 5], dtype=7)
+    assert names == ["head.weight"] and "self.embed = nn.Embedding(5, 4)" in text
+    assert "self.head = nn.Linear(4, 5, bias=False)" in text and "self.embed.weight = self.head.weight" in text
+
+
+def test_a_constant_of_a_module_that_turned_out_a_layer(to_python):
+    """The embedding's class scales; the weight is the head's, so that it is no class of its own but part of its caller."""
+    nodes = [node("Gather", ["head.weight", "x"], ["e"], ("head", "net.Scaled")),
+             node("Mul", ["e", "by"], ["s"], ("head", "net.Scaled")),
+             node("Transpose", ["head.weight"], ["t"], ("head", "torch.nn.modules.linear.Linear"), perm=[1, 0]),
+             node("MatMul", ["s", "t"], ["y"], ("head", "torch.nn.modules.linear.Linear"))]
+    text, names = to_python(nodes, {"head.weight": weights(5, 4), "by": weights(4)}, [2, 3], [2, 3, 5], dtype=7)
+    for name in names:
+        assert re.search(rf"\b{name.split('.')[-1]}\b", text), name
+    assert len(names) == 2
+
+
+def test_names_that_are_no_identifiers_stay(to_python):
+    _, names = to_python([node("Mul", ["x", "block-0.weight"], ["y"])], {"block-0.weight": weights(3)}, [2, 3], [2, 3])
+    assert names == ["block-0.weight"]
+
+
+def test_attention_modules(t2o, tmp_path, to_python):
+    """There and back: the class that it was."""
+    assert t2o("convert", CASES.parent / "options" / "attention.pt2", "-o", tmp_path / "a.onnx").returncode == 0
+    text, names = to_python.of_model(tmp_path / "a.onnx")
+    assert text.count("nn.MultiheadAttention(8, 2, batch_first=True)") == 2 and "in_proj_weight" not in text
+    assert "own.in_proj_weight" in names and "other.out_proj.bias" in names
+
+
+def test_the_class_of_blocks(t2o, tmp_path, to_python):
+    assert t2o("convert", CASES.parent / "options" / "blocks.pt2", "-o", tmp_path / "a.onnx").returncode == 0
+    text, names = to_python.of_model(tmp_path / "a.onnx")
+    assert "class Block(nn.Module)" in text and text.count("class ") == 2 and "layers.2.norm.bias" in names
+
+
+# ---------------------------------------------------------------- sizes and numbers
+def test_a_size_that_only_a_dropped_result_shows(to_python):
+    """Of the two parts only the size of the second is read."""
+    nodes = [node("NonZero", ["x"], ["z"]), node("Shape", ["z"], ["l"], start=1),
+             node("Sub", ["l", "one"], ["rest"]), node("Concat", ["one", "rest"], ["sizes"], axis=0),
+             node("Split", ["z", "sizes"], ["first", "second"], axis=1),
+             node("Shape", ["second"], ["n"], start=1),
+             node("ConstantOfShape", ["n"], ["y"], value=h.make_tensor("v", 1, [1], [2.0]))]
+    text, _ = to_python(nodes, {"one": np.array([1])}, [4], ["n"])
+    assert re.search(r"shape\[\d\]", text)
+
+
+def test_the_largest_float(to_python):
+    text, _ = to_python([node("Min", ["x", "most"], ["y"])], {"most": np.finfo(np.float32).max.reshape(())}, [2], [2])
+    assert "3.4028234663852886e+38" in text
