@@ -6,13 +6,17 @@
  */
 #include "onnx/read.h"
 
+#include <stdlib.h>
+
 #define NEWEST_IR 20
 
 /* A GraphProto taken apart. */
 typedef struct raw_graph {
     const char *name;
     t2o_slices nodes, initialisers, sparse, inputs, outputs, infos;
+    t2o_props props;
 } raw_graph;
+
 /* ---- Texts and errors ---- */
 
 bool t2o_read_whole(t2o_reader *r, const t2o_wire *w, const char *what)
@@ -329,7 +333,7 @@ static bool read_nodes(t2o_reader *r, const t2o_slices *slices, scope *in)
 
 static bool split_graph(t2o_reader *r, t2o_slice bytes, const char *what, raw_graph *out)
 {
-    enum { NODE = 1, NAME = 2, INITIALISER = 5, INPUT = 11, OUTPUT = 12, INFO = 13, SPARSE = 15 };
+    enum { NODE = 1, NAME = 2, INITIALISER = 5, INPUT = 11, OUTPUT = 12, INFO = 13, SPARSE = 15, PROPS = 16 };
     t2o_wire w = t2o_wire_of(bytes.bytes, bytes.n);
     *out = (raw_graph){ .name = "" };
     for (t2o_field f; t2o_wire_next(&w, &f);) {
@@ -346,6 +350,8 @@ static bool split_graph(t2o_reader *r, t2o_slice bytes, const char *what, raw_gr
         }
         if (list && f.type == T2O_WIRE_BYTES)
             t2o_push(r->s->arena, list, f.slice);
+        if (f.number == PROPS && f.type == T2O_WIRE_BYTES && !t2o_read_prop(r, f.slice, &out->props))
+            return false;
     }
     return t2o_read_whole(r, &w, what);
 }
@@ -480,6 +486,36 @@ static bool bind_graph_outputs(t2o_reader *r, scope *in)
     return true;
 }
 
+/* "2]" or "int_oo]"; NULL after anything else. */
+static const char *read_bound(const char *p, int64_t *bound)
+{
+    bool below = *p == '-';
+    if (!strncmp(p + below, "int_oo", 6)) {
+        *bound = below ? INT64_MIN : INT64_MAX;
+        return p + below + 6;
+    }
+    char *end;
+    *bound = strtoll(p, &end, 10);
+    return end != p ? end : NULL;
+}
+
+/* The ranges of sizes that exporters say: {s0: VR[2, int_oo], s1: VR[1, 8]}. They apply to the dim_params of these names;
+ * what is of another form is passed over. */
+static void read_ranges(t2o_reader *r, const char *text)
+{
+    for (const char *p = text + (*text == '{'); *p && *p != '}'; p += strspn(p, ", ")) {
+        size_t n = strcspn(p, ":");
+        int64_t *range = T2O_NEW_N(r->s->arena, int64_t, 2);
+        const char *name = t2o_intern_n(r->s, p, n), *rest = p + n;
+        if (strncmp(rest, ": VR[", 5) != 0 || !(rest = read_bound(rest + 5, &range[0])) || strncmp(rest, ", ", 2) != 0 ||
+            !(rest = read_bound(rest + 2, &range[1])) || *rest != ']')
+            return;
+        if (range[0] <= range[1])
+            t2o_map_set(r->s->arena, &r->ranges, name, range);
+        p = rest + 1;
+    }
+}
+
 t2o_graph *t2o_read_graph(t2o_reader *r, t2o_slice bytes, const scope *outer, const char *what, int depth)
 {
     raw_graph raw;
@@ -490,6 +526,9 @@ t2o_graph *t2o_read_graph(t2o_reader *r, t2o_slice bytes, const scope *outer, co
     }
     if (!split_graph(r, bytes, what, &raw))
         return NULL;
+    const char *ranges = t2o_prop_of(&raw.props, "pkg.torch.export.ExportedProgram.range_constraints");
+    if (ranges && !outer)
+        read_ranges(r, ranges);
     scope in = { .outer = outer, .call = outer ? outer->call : NULL, .depth = depth };
     in.g = t2o_graph_new(r->s, r->exprs, *raw.name ? raw.name : "graph");
     in.g->parent = outer ? outer->g : NULL;

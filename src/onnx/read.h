@@ -16,6 +16,7 @@ typedef struct t2o_reader {
     t2o_map dims;      /* dim_param -> its symbol */
     t2o_map external;  /* location -> t2o_file */
     uint32_t n_calls, n_nodes;
+    t2o_map ranges; /* of a dim_param, by its name: two numbers */
 } t2o_reader;
 
 #define T2O_MAX_DEPTH 32 /* of bodies in bodies, and of calls in functions */

@@ -38,6 +38,9 @@ static const t2o_expr *symbol_of(t2o_reader *r, const char *param)
     if (known)
         return known;
     const char *name = symbol_name(r, param);
+    const int64_t *range = t2o_map_get(&r->ranges, t2o_intern(r->s, param));
+    if (range)
+        t2o_expr_set_range(r->exprs, name, range[0], range[1]);
     const t2o_expr *x = t2o_expr_symbol(r->exprs, name);
     t2o_map_set(r->s->arena, &r->source->dims, name, (void *)param);
     t2o_map_set(r->s->arena, &r->dims, param, (void *)x);

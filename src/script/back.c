@@ -217,8 +217,8 @@ static void index_weights(t2o_script *k, const t2o_graph *g)
         const char *name = weight_name(v);
         if (name)
             t2o_map_set(k->s->arena, &k->back->named, t2o_intern(k->s, name), v);
-        for (const char *dot = name; dot && (dot = strchr(dot, '.')); dot++)
-            t2o_map_set(k->s->arena, &k->back->scopes, t2o_intern_n(k->s, name, (size_t)(dot - name)), (void *)1);
+        for (const char *dot = name; dot && (dot = strchr(dot, '.')); dot++) /* a module, so no weight may be that */
+            t2o_map_set(k->s->arena, &k->back->names, t2o_intern_n(k->s, name, (size_t)(dot - name)), (void *)1);
     }
 }
 
@@ -328,11 +328,12 @@ static int l_readers(lua_State *L)
     return 1;
 }
 
-/* core.is_scope(path) -> whether weights of the ONNX graph have names that begin with the path and a dot */
+/* core.is_scope(path) -> whether the path is that of a module or a weight of the file, or of a weight made so far */
 static int l_is_scope(lua_State *L)
 {
     t2o_script *k = script_of(L);
-    lua_pushboolean(L, t2o_map_get(&k->back->scopes, t2o_intern(k->s, luaL_checkstring(L, 1))) != NULL);
+    const char *path = t2o_intern(k->s, luaL_checkstring(L, 1));
+    lua_pushboolean(L, t2o_map_get(&k->back->names, path) || t2o_map_get(&k->back->named, path));
     return 1;
 }
 

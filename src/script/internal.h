@@ -102,9 +102,8 @@ typedef struct back_state {
     t2o_program *program;       /* the torch program that is made */
     struct back_scope *scope;   /* the graph that is translated */
     T2O_VEC(t2o_value *) weights;
-    t2o_map names;              /* of weights */
+    t2o_map names;              /* of weights, and of the modules in the file's names: what is taken */
     t2o_map named;              /* by these names: of the file, or made here by a name that was asked for */
-    t2o_map scopes;             /* what stands before a dot in the file's names */
     bool says_kinds;            /* the model says which weights are parameters and buffers */
 } back_state;
 int open_back(lua_State *L);

@@ -1,6 +1,8 @@
 """There and back: .pt2 to ONNX, that to an archive again, and the archive to ONNX, with the numbers of PyTorch."""
 import json
+import zipfile
 
+import numpy as np
 import onnx
 import pytest
 
@@ -67,3 +69,42 @@ def test_operators_without_a_rule_are_told_at_once(t2o, tmp_path):
               tmp_path / "a.onnx")
     done = t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py")
     assert done.returncode == 3 and "acme::First, acme::Second" in done.stderr and not (tmp_path / "a.py").exists()
+
+
+def program(path):
+    with zipfile.ZipFile(path) as z:
+        name, = (n for n in z.namelist() if n.endswith("models/model.json"))
+        return json.loads(z.read(name))
+
+
+def test_ranges_come_back(t2o, tmp_path):
+    first = CASES / "dynamic_attention" / "model.pt2"
+    for a, b in ((first, "a.onnx"), (tmp_path / "a.onnx", "b.pt2")):
+        assert t2o("convert", a, "-o", tmp_path / b).returncode == 0
+    want, got = (program(p)["range_constraints"] for p in (first, tmp_path / "b.pt2"))
+    assert want and {n: got[n] for n in want} == want
+
+
+@pytest.mark.parametrize("text", ("{s0: VR[2, int_oo]}", "{n: VR[5, 3]}", "{n: VR[x, 3]}", "{n: VR[1", "{n", "n: ", "{}", "}"))
+def test_ranges_of_another_form_are_passed_over(t2o, tmp_path, text):
+    model = saved(tmp_path / "a.onnx", [onnx.helper.make_node("Neg", ["x"], ["y"])], ["n"])
+    model.graph.metadata_props.add(key="pkg.torch.export.ExportedProgram.range_constraints", value=text)
+    onnx.save(model, tmp_path / "a.onnx")
+    assert t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.pt2").returncode == 0
+    assert program(tmp_path / "a.pt2")["range_constraints"] == {"s_n": {"min_val": 0, "max_val": None}}
+
+
+def saved(path, nodes, shape, weights=()):
+    x, y = (onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, shape) for n in "xy")
+    graph = onnx.helper.make_graph(nodes, "g", [x], [y], list(weights))
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10)
+    onnx.save(model, path)
+    return model
+
+
+def test_a_weight_is_not_named_as_a_module(t2o, tmp_path):
+    weights = [onnx.numpy_helper.from_array(np.ones(2, np.float32), n) for n in ("a", "a.weight")]
+    nodes = [onnx.helper.make_node("Mul", ["x", "a"], ["m"]), onnx.helper.make_node("Mul", ["m", "a.weight"], ["y"])]
+    saved(tmp_path / "a.onnx", nodes, [2], weights)
+    assert t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py").returncode == 0
+    assert sorted(header(tmp_path / "a.safetensors")) == ["a.weight", "a_1"]
