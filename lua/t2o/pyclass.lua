@@ -328,6 +328,7 @@ end
 local function class_text(class)
   local names = class.first.fn and forward.names(class.first.fn) or {}
   local how = renderer(class, function(v) return names[v] or "?" end)
+  how.comments = class.first.fn and class.first.fn.model.comments
   local out = { "class " .. class.name .. (class.first.is_chain and "(nn.Sequential):" or "(nn.Module):") }
   add_init(class, how, out)
   add_forward(class, how, names, out)

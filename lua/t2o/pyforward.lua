@@ -344,7 +344,14 @@ local function as_written(node, e)
   return first and e or e
 end
 
-local function node_statement(fn, n)
+-- The name of the node that one comes from, in the file that was read; the operator's where it has none.
+local function name_of(node)
+  while node.origin do node = node.origin end
+  local name = node.name
+  return name ~= "" and name or node.op:match("::([^%.]+)$") or node.op
+end
+
+local function add_node(fn, n)
   local pattern = pattern_of(fn, results(n.node))
   local name = n.node.op:match("::([^%.]+)")
   if not pattern and (n.node.outputs.n > 0) then return end
@@ -356,6 +363,13 @@ local function node_statement(fn, n)
   if n.node.inplace then e = as_written(n.node, e) end
   add_statement(fn, e, pattern, { pinned = RANDOM[name], op = name, hints = tree.hints(n, fn.call),
     within = autocast_text(n.node) })
+end
+
+local function node_statement(fn, n)
+  local before = #fn.statements
+  add_node(fn, n)
+  local s = fn.model.comments and fn.statements[#fn.statements]
+  if s and #fn.statements > before then s.nodes = { name_of(n.node) } end
 end
 
 local function call_statement(fn, call)
@@ -530,6 +544,11 @@ local function takes(s, top, count)
   return s.cost == 0 or width_of(s.e) + width_of(top.e) <= MAX_WIDTH
 end
 
+local function joined(a, b)
+  if not a or not b then return a or b end
+  return table.move(b, 1, #b, #a + 1, { table.unpack(a) })
+end
+
 local function merge(statements, count)
   local out = {}
   for _, s in ipairs(statements) do
@@ -542,6 +561,7 @@ local function merge(statements, count)
       text.substitute(s.e, top.single, top.e)
       s.cost = s.cost + top.cost
       s.hints = s.hints or top.hints
+      s.nodes = joined(top.nodes, s.nodes)
     end
     out[#out + 1] = s
   end
@@ -666,11 +686,11 @@ function M.build(model, call, options)
   local before = all[#all - 1]
   if fn.result and before and returns_all(final, before.targets, count) then
     table.remove(all, #all - 1)
-    final.e = before.e
+    final.e, final.nodes = before.e, joined(before.nodes, final.nodes)
   end
   if fn.result then
     all[#all] = nil
-    fn.result = final.e
+    fn.result, fn.result_nodes = final.e, final.nodes
   end
   fn.statements = all
   return fn
@@ -806,6 +826,22 @@ end
 M.pattern_text = pattern_text
 
 --- Calls emit(text, depth) for each statement.
+local COMMENT = 76 -- columns of names in a line of a comment
+
+-- "# conv1, relu": the nodes that the next line stands for.
+local function comment(nodes, how, emit, depth)
+  local line
+  for _, name in ipairs(how.comments and nodes or {}) do
+    name = text.remark(name)
+    if line and #line + #name > COMMENT then
+      emit(line .. ",", depth)
+      line = nil
+    end
+    line = line and line .. ", " .. name or "# " .. name
+  end
+  if line then emit(line, depth) end
+end
+
 function M.lines(fn, how, emit)
   local function walk(statements, depth)
     local within, outer = nil, depth
@@ -815,6 +851,7 @@ function M.lines(fn, how, emit)
         if within then emit("with " .. within .. ":", outer) end
       end
       depth = within and outer + 1 or outer
+      comment(s.nodes, how, emit, depth)
       if s.write then
         s.write(s, how, emit, depth, walk)
       else
@@ -828,6 +865,7 @@ function M.lines(fn, how, emit)
     end
   end
   walk(fn.statements, 0)
+  comment(fn.result_nodes, how, emit, 0)
   if fn.result then emit("return " .. text.render(fn.result, how), 0) end
 end
 

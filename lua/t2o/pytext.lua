@@ -63,6 +63,13 @@ function M.identifier(text)
   return KEYWORDS[name] and name .. "_" or name
 end
 
+--- Text for a comment: one line, not long, in UTF-8.
+function M.remark(text)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
+  text = text:gsub("%c", "?")
+  return utf8.len(text) > 60 and text:sub(1, utf8.offset(text, 58) - 1) .. "..." or text
+end
+
 function M.camel(text)
   local out = ""
   for word in text:gmatch("[%w]+") do out = out .. word:sub(1, 1):upper() .. word:sub(2) end

@@ -778,7 +778,7 @@ end
 function M.write(program)
   pyrules.start()
   local parts = core.parts(program.graph)
-  local model = { modules = {}, by_name = {}, program = program }
+  local model = { modules = {}, by_name = {}, program = program, comments = program.comments }
   module_at(model, "").type = "Model"
   read_state(model, program, parts.inputs)
   mark_inline(model)

@@ -20,7 +20,7 @@ typedef struct options {
     const char *folder, *to; /* of batch.c: -d, --to */
     int opset, ir_version, align, jobs, seed; /* seed < 0: none was given */
     bool float16, bfloat16, convert_io, attach, skip_existing, verify;
-    bool check_data, no_user_rules, json, quiet, verbose, strip_meta, help, version, markdown;
+    bool check_data, comments, no_user_rules, json, quiet, verbose, strip_meta, help, version, markdown;
 } options;
 
 /* False after E0201. */

@@ -59,6 +59,7 @@ static const option_row table[] = {
     { "--quiet", "-q", FLAG, FIELD(quiet) },
     { "--verbose", "-v", FLAG, FIELD(verbose) },
     { "--check-data", NULL, FLAG, FIELD(check_data) },
+    { "--comments", NULL, FLAG, FIELD(comments) },
     { "--help", "-h", FLAG, FIELD(help) },
     { "--version", NULL, FLAG, FIELD(version) },
 };
@@ -133,6 +134,8 @@ static const char convert_help[] =
     "  --align N              of large external weights, in bytes (default 65536)\n"
     "  --verify               run both models and compare (see t2o verify --help)\n"
     "  --strip meta           leave out module paths and stack traces\n"
+    "  --comments             in Python source, the names of the nodes that a line\n"
+    "                         stands for\n"
     "  --dump-after STEP      print the graph after a step: read, normalise,\n"
     "                         translate, optimise, lower, precision, target, check\n"
     "  --stop-after STEP      end after that step, writing nothing\n"

@@ -77,7 +77,7 @@ static bool open_script(run *r)
         .precision = r->o->bfloat16 ? "bfloat16" : r->o->float16 ? "float16" : NULL, .keep = r->o->keep.at,
         .n_keep = r->o->keep.n, .convert_io = r->o->convert_io,
         .keep_unknown = !strcmp(r->o->unknown, "keep"),
-        .python = r->output && output_is_python(r->output),
+        .python = r->output && output_is_python(r->output), .comments = r->o->comments,
     };
     r->script = t2o_script_new(r->s, r->exprs, &script_options);
     return r->script != NULL;

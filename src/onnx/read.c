@@ -499,16 +499,16 @@ static const char *read_bound(const char *p, int64_t *bound)
     return end != p ? end : NULL;
 }
 
-/* The ranges of sizes that exporters say: {s0: VR[2, int_oo], s1: VR[1, 8]}. They apply to the dim_params of these names;
- * what is of another form is passed over. */
+/* The ranges of sizes that exporters say: {s0: VR[2, int_oo], s1: VR[1, 8]}. They apply to the dim_params of these
+ * names; what is of another form is passed over. */
 static void read_ranges(t2o_reader *r, const char *text)
 {
     for (const char *p = text + (*text == '{'); *p && *p != '}'; p += strspn(p, ", ")) {
         size_t n = strcspn(p, ":");
         int64_t *range = T2O_NEW_N(r->s->arena, int64_t, 2);
         const char *name = t2o_intern_n(r->s, p, n), *rest = p + n;
-        if (strncmp(rest, ": VR[", 5) != 0 || !(rest = read_bound(rest + 5, &range[0])) || strncmp(rest, ", ", 2) != 0 ||
-            !(rest = read_bound(rest + 2, &range[1])) || *rest != ']')
+        if (strncmp(rest, ": VR[", 5) != 0 || !(rest = read_bound(rest + 5, &range[0])) ||
+            strncmp(rest, ", ", 2) != 0 || !(rest = read_bound(rest + 2, &range[1])) || *rest != ']')
             return;
         if (range[0] <= range[1])
             t2o_map_set(r->s->arena, &r->ranges, name, range);

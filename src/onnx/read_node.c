@@ -51,8 +51,8 @@ static const char *next_item(t2o_reader *r, const char **at)
     return t2o_strndup(r->s->arena, p + 1, n);
 }
 
-/* PyTorch's exporter lists the modules around a node, the node itself last: back to the form of an archive, in which the
- * path has to tell calls apart. */
+/* PyTorch's exporter lists the modules around a node, the node itself last: back to the form of an archive, in which
+ * the path has to tell calls apart. */
 static void read_modules(t2o_reader *r, t2o_meta *meta)
 {
     const char *scopes = t2o_prop_of(&meta->props, "pkg.torch.onnx.name_scopes");

@@ -1,4 +1,5 @@
-/* embedded.h: the copy of lua/ and rules/ inside the binary, made by tools/embed.sh and tools/precompile.c. Ends with a NULL path. */
+/* embedded.h: the copy of lua/ and rules/ inside the binary, made by tools/embed.sh and tools/precompile.c. Ends with a
+ * NULL path. */
 #ifndef T2O_SCRIPT_EMBEDDED_H
 #define T2O_SCRIPT_EMBEDDED_H
 

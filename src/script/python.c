@@ -231,10 +231,10 @@ static void push_weight(lua_State *L, const t2o_weight *w)
     lua_setfield(L, -2, "shape");
 }
 
-/* { graph, state, in_spec, out_spec } */
+/* { graph, state, comments, in_spec, out_spec } */
 static void push_program(lua_State *L, const t2o_program *p)
 {
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 5);
     push_torch_body(L, p->graph);
     lua_setfield(L, -2, "graph");
     lua_createtable(L, (int)p->state.n, 0);
@@ -243,6 +243,7 @@ static void push_program(lua_State *L, const t2o_program *p)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "state");
+    set_flag(L, "comments", script_of(L)->options.comments);
     set_text(L, "in_spec", p->in_spec);
     set_text(L, "out_spec", p->out_spec);
 }

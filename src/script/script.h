@@ -27,6 +27,7 @@ typedef struct t2o_script_options {
     bool convert_io;          /* the program's inputs and outputs change too */
     bool keep_unknown;        /* an operator without a rule becomes a node of its own domain */
     bool python;              /* a torch program is made for its Python source, which may bring functions along */
+    bool comments;            /* that source says which nodes its lines stand for */
 } t2o_script_options;
 
 typedef struct t2o_script t2o_script;

@@ -1,4 +1,5 @@
 """What a module made of ONNX looks like: steps as the functions they were, blocks as one class, weights in their place."""
+import ast
 import json
 import re
 
@@ -216,3 +217,22 @@ def test_a_size_that_only_a_dropped_result_shows(to_python):
 def test_the_largest_float(to_python):
     text, _ = to_python([node("Min", ["x", "most"], ["y"])], {"most": np.finfo(np.float32).max.reshape(())}, [2], [2])
     assert "3.4028234663852886e+38" in text
+
+
+# ---------------------------------------------------------------- comments
+def test_comments_name_the_nodes(t2o, tmp_path):
+    """A name is one line of a comment, whatever is in it."""
+    names = ["first", "bad\nname = 1", "\r\"\"\"", "ж" * 200]
+    nodes = [h.make_node("Neg" if i % 2 else "Sin", [f"v{i}" if i else "x"], [f"v{i + 1}" if i < 3 else "y"], name=n)
+             for i, n in enumerate(names)]
+    infos = [h.make_tensor_value_info(n, 1, [2]) for n in "xy"]
+    model = h.make_model(h.make_graph(nodes, "g", infos[:1], infos[1:]), opset_imports=[h.make_opsetid("", 20)])
+    model.ir_version = 10
+    onnx.save(model, tmp_path / "a.onnx")
+    for args in ((), ("--comments",)):
+        assert t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py", *args).returncode == 0
+        text = (tmp_path / "a.py").read_text()
+        tree = ast.parse(text)
+        assert max(map(len, text.splitlines())) <= 100
+        assert ("# first, bad?name = 1, " in text) == bool(args)
+        assert not [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "name"]
