@@ -60,6 +60,13 @@ end
 -- The keys whose last two dims v has turned.
 local function keys_of(t, v)
   local shape = known_shape(v)
+  local cast, call = op_of(v)
+  if cast == "to.dtype" then
+    local keys = keys_of(t, call.inputs[1])
+    local wide = keys and t.aten["to.dtype"](keys, v.dtype)
+    if wide then core.set_shape(wide, keys.shape) end
+    return wide
+  end
   if not shape or #shape < 3 then return nil end
   local rank, perm = #shape, {}
   for i = 1, rank do perm[i] = i - 1 end

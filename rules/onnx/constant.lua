@@ -2,6 +2,7 @@
 
 local core = require("t2o.core")
 local onnx = require("t2o.back").registry
+local backhalf = require("t2o.backhalf")
 local backmath = require("t2o.backmath")
 
 local function rank_of(v) return core.field(v, "known_rank") and v.rank or nil end
@@ -126,7 +127,8 @@ local function cast(t, n, dtype)
 end
 
 onnx:rule("Cast(input) {to, round_mode='up', saturate=1}", function(t, n)
-  return cast(t, n, n.outputs[1].dtype)
+  local dtype = n.outputs[1].dtype
+  return backhalf.narrowed(t, n, dtype) or cast(t, n, dtype)
 end)
 
 onnx:rule("CastLike(input, target_type) {round_mode='up', saturate=1}", function(t, n)

@@ -236,3 +236,40 @@ def test_comments_name_the_nodes(t2o, tmp_path):
         assert max(map(len, text.splitlines())) <= 100
         assert ("# first, bad?name = 1, " in text) == bool(args)
         assert not [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "name"]
+
+
+# ---------------------------------------------------------------- 16 bits
+def half(nodes, weights):
+    """y = f(x) of bfloat16[2, 3, 4], for runtimes that have no kernel: each is cast up, the result down."""
+    infos = [h.make_tensor_value_info(n, onnx.TensorProto.BFLOAT16, [2, 3, 4]) for n in "xy"]
+    held = [h.make_tensor(n, onnx.TensorProto.BFLOAT16, a.shape, a.ravel().tolist()) for n, a in weights.items()]
+    graph = h.make_graph(nodes, "g", infos[:1], infos[1:], held)
+    return onnx.shape_inference.infer_shapes(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10))
+
+
+def up(name):
+    return node("Cast", [name], [f"{name}_up"], to=onnx.TensorProto.FLOAT)
+
+
+def down(name, y="y"):
+    return node("Cast", [name], [y], to=onnx.TensorProto.BFLOAT16)
+
+
+DOT = h.make_node("Transpose", ["x_up"], ["t"], perm=[0, 2, 1])
+
+
+@pytest.mark.parametrize("nodes, held, want, refused", [
+    ([up("x"), node("Add", ["x_up", "x_up"], ["s"]), down("s")], {}, "x + x", "float32"),
+    ([up("x"), node("Gelu", ["x_up"], ["s"]), down("s")], {}, "F.gelu(x)", "float32"),
+    ([up("x"), up("a.weight"), up("a.bias"), node("Transpose", ["a.weight_up"], ["w"], perm=[1, 0]),
+      node("MatMul", ["x_up", "w"], ["p"]), node("Add", ["p", "a.bias_up"], ["s"]), down("s")],
+     {"a.weight": weights(4, 4), "a.bias": weights(4)}, "nn.Linear(4, 4, dtype=torch.bfloat16)", "float32"),
+    # two steps round once here, twice in 16 bits
+    ([up("x"), node("Exp", ["x_up"], ["e"]), node("Add", ["e", "x_up"], ["s"]), down("s")], {}, "float32", "impossible"),
+    # attention that was written in 32 bits
+    ([up("x"), DOT, node("MatMul", ["x_up", "t"], ["p"]), node("Softmax", ["p"], ["w"], axis=-1),
+      node("MatMul", ["w", "x_up"], ["s"]), down("s")], {}, "float32", "impossible")])
+def test_sixteen_bits(tmp_path, to_python, nodes, held, want, refused):
+    onnx.save(half(nodes, held), tmp_path / "half.onnx")
+    text, _ = to_python.of_model(tmp_path / "half.onnx")
+    assert want in text and refused not in text
