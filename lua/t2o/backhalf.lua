@@ -1,5 +1,6 @@
--- lua/t2o/backhalf.lua: what a file computes in float32 only because a runtime has no kernel for 16 bits, for rules/onnx:
--- casts up, one function, a cast down. PyTorch's function on 16-bit tensors does just that, with one rounding.
+-- lua/t2o/backhalf.lua: what a file computes in float32 only because a runtime has no kernel for bfloat16, for rules/onnx:
+-- casts up, one function, a cast down. PyTorch's function on bfloat16 does just that, with one rounding. (For float16
+-- runtimes have kernels; casts between these are there to round, and stay.)
 
 local core = require("t2o.core")
 local pieces = require("t2o.pieces")
@@ -95,7 +96,7 @@ end
 --- A cast to 16 bits as the function in 16 bits; nil where it is any other cast.
 function M.narrowed(t, n, dtype)
   local v = n.input
-  if dtype ~= "bfloat16" and dtype ~= "float16" then return nil end
+  if dtype ~= "bfloat16" then return nil end
   local same = before_cast(v, dtype)
   if same then return same end
   local op, node = op_of(v)
@@ -123,20 +124,20 @@ function M.narrowed(t, n, dtype)
     args[i] = { item.name, arg, item.keyword }
   end
   if not some then return nil end
-  local positional, named, n = {}, {}, 0
+  local positional, named, count = {}, {}, 0
   for _, arg in ipairs(args) do
     if arg[3] then
       named[arg[1]] = arg[2]
     else
-      n = n + 1
-      positional[n] = arg[2]
+      count = count + 1
+      positional[count] = arg[2]
     end
   end
   if next(named) then
-    n = n + 1
-    positional[n] = named
+    count = count + 1
+    positional[count] = named
   end
-  return t.aten[op](table.unpack(positional, 1, n))
+  return t.aten[op](table.unpack(positional, 1, count))
 end
 
 return M
