@@ -31,5 +31,8 @@ int main(int argc, char **argv)
             return fail(argv[i]);
         lua_settop(L, 0);
     }
-    return L ? 0 : 1;
+    if (!L)
+        return fail("out of memory");
+    lua_close(L);
+    return 0;
 }
