@@ -177,6 +177,61 @@ function M.attention(t, n)
     { is_causal = found.causal, scale = not usual and t.rounded(found.scale) or nil })
 end
 
+-- ---- normalisation ----
+
+-- The tensor whose mean over the last dim this is.
+local function mean_of(v)
+  local op, node = op_of(v)
+  if op ~= "mean.dim" then return nil end
+  local a, rank = args_of(node), known_shape(v) and #known_shape(v)
+  local dim = a.dim and #a.dim == 1 and a.dim[1].value
+  return rank and a.keepdim and not a.dtype and (dim == -1 or dim == rank - 1) and a.self or nil
+end
+
+-- x and epsilon of (x - mean) / sqrt(mean((x - mean)^2) + epsilon)
+local function normalised(t, v)
+  local op, node = op_of(v)
+  if op ~= "div.Tensor" then return nil end
+  local centred, deviation = node.inputs[1], node.inputs[2]
+  op, node = op_of(centred)
+  if op ~= "sub.Tensor" then return nil end
+  local x = node.inputs[1]
+  if mean_of(node.inputs[2]) ~= x then return nil end
+  op, node = op_of(deviation)
+  if op ~= "sqrt" then return nil end
+  op, node = op_of(node.inputs[1])
+  if op ~= "add.Tensor" then return nil end
+  local a = args_of(node)
+  local epsilon = number(t, a.other)
+  op, node = op_of(epsilon and mean_of(a.self) or nil)
+  if not op then return nil end
+  local by = args_of(node)
+  if node.inputs[1] ~= centred then return nil end
+  if op == "pow.Tensor_Scalar" and number(t, by.exponent) == 2 then return x, epsilon end
+  if op == "mul.Tensor" and by.other == centred then return x, epsilon end
+end
+
+local function is_row(v, size)
+  return core.is_value(v) and v.is_constant and core.field(v, "known_rank") and v.rank == 1
+    and util.equal(v:size(0), size)
+end
+
+--- A sum as layer_norm over the last dim with weight and bias; nil where it is none.
+function M.layer_norm(t, y, bias)
+  for _, pair in ipairs { { y, bias }, { bias, y } } do
+    local op, node = op_of(pair[1])
+    local a = op == "mul.Tensor" and args_of(node) or {}
+    for _, factors in ipairs { { a.self, a.other }, { a.other, a.self } } do
+      local x, epsilon = normalised(t, factors[1])
+      local shape = x and known_shape(x)
+      local size = shape and shape[#shape]
+      if util.is_static(size) and is_row(factors[2], size) and is_row(pair[2], size) then
+        return t.aten.layer_norm(x, { size }, factors[2], pair[2], t.rounded(epsilon))
+      end
+    end
+  end
+end
+
 -- ---- activations ----
 
 -- The factors of a product, at most four.

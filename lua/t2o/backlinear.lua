@@ -11,14 +11,14 @@ local products = {} -- the result of a MatMul with a weight -> { x, weight, sour
 
 local function target(v) return (v.name or ""):gsub("^p_", "") end
 
--- The module that an exporter says the node is from, where it is such a layer: in its metadata, or in the names of the
--- node and of a weight that it turned.
+-- The module that an exporter says the node is from, where it is such a layer: by its class, or because it turned a
+-- weight, which has no name now.
 local function module_of(n, source)
   local modules = n.node and core.modules(n.node) or {}
   local path, class = modules[#modules - 1], modules[#modules]
-  if class and class:find("Linear$") and path ~= "" then return path end
-  path = source and (source.name or ""):find("^onnx::MatMul_") and (n.name or ""):match("^/(.+)/MatMul[_%d]*$")
-  return path and path:gsub("/", ".") or nil
+  if not path or path == "" then return nil end
+  local turned = class == "" and (source and source.name or ""):find("^onnx::MatMul_")
+  return (class:find("Linear$") or turned) and path or nil
 end
 
 -- What two names of ONNX begin with, as a path of modules.
@@ -44,15 +44,15 @@ end
 -- The weight as a layer has it, by the name that goes with its bias; and the bias, which may get a name too. Nil for a
 -- weight that has that name as it lies: then it lies so in the original, as in the Conv1D of transformers.
 function M.weights(n, weight, source, bias, bias_source)
-  local path, own = target(bias):match("^(.*)bias$"), module_of(n)
+  local path, own = target(bias):match("^(.*)bias$"), module_of(n, source)
   if path and source.name == path .. "weight" then return nil end
-  if path and own then path = own .. "." end -- its bias may stand for equal ones of other layers
+  if path and own and path:sub(1, #own) ~= own then path = own .. "." end -- the bias stands for equal ones elsewhere
   if path and (path == "" or path:find("[._]$")) then
     return core.transposed(weight, path .. "weight", bias), bias
   end
   if core.readers(bias_source) ~= 1 then return nil end
   local shared = shared_scope(source.name or "", bias_source.name or ""):gsub("^$", "linear")
-  path = module_of(n) or pieces.new_scope(shared)
+  path = own or pieces.new_scope(shared)
   local size = bias:size(0)
   bias = core.rearranged(bias, path .. ".bias", { 0, size }, { size })
   return core.transposed(weight, path .. ".weight", bias), bias
@@ -76,7 +76,10 @@ local function with_bias(t, n, y, bias, bias_source)
   if not is_weight_part(bias, 1) then return nil end
   local product, node = products[y], core.producer(y)
   if product and M.is_weight(bias, 1) and core.compare(product.weight:size(1), bias:size(0)) == 0 then
-    if product.layer and (target(bias) == product.path .. ".bias" or module_of(n) == product.path) then
+    local inside = product.layer and target(bias):sub(1, #product.path + 1) == product.path .. "."
+    local own = inside and target(bias) == product.path .. ".bias"
+      or product.layer and not inside and module_of(n, product.source) == product.path
+    if own then
       return t.aten.linear(product.x, product.layer, bias)
     end
     local weight, own = M.weights(n, product.weight, product.source, bias, bias_source)

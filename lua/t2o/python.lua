@@ -316,6 +316,17 @@ local function owner_of(model, weights, chain)
   return best
 end
 
+-- Whether the call does nothing but this node; values that the layer makes itself do not count.
+local function is_alone(model, call, n, spec)
+  local absorbed = {}
+  for _, v in ipairs(spec.absorbs or {}) do absorbed[v] = true end
+  for order = call.first, call.last do
+    local other = model.nodes[order]
+    if other ~= n and not (other.node.outputs.n == 1 and absorbed[other.node.outputs[1]]) then return false end
+  end
+  return true
+end
+
 -- A layer's weights in a fixed order: { role, weight }; nil where one is none of the model's.
 local function weights_of(model, spec)
   local out = {}
@@ -328,27 +339,28 @@ local function weights_of(model, spec)
   return out
 end
 
--- The module that a call says it is (a class of its own may be of the kind), or that one of the layer's weights is
--- named for.
-local function named_owner(model, weights, spec, leaf)
+-- The module that a call says it is (a class of its own may be of the kind; of a call without a class it is all that
+-- the call does), or that one of the layer's weights is named for.
+local function named_owner(model, n, weights, spec, leaf)
   local m = model.modules[leaf.path]
   local kind = spec.class:match("[^%.]+$"):match("^%a+")
   if spec.class == "nn." .. (nn_class(leaf) or "") then return leaf.path end
-  if (not m or #m.tensors == 0 and #m.order == 0) and leaf.type:match("[^%.]*$"):find(kind, 1, true) then
-    return leaf.path
+  if not m or #m.tensors == 0 and #m.order == 0 then
+    if leaf.type:match("[^%.]*$"):find(kind, 1, true) then return leaf.path end
+    if leaf.type == "" and is_alone(model, leaf, n, spec) then return leaf.path end
   end
   for _, item in ipairs(weights) do
     for _, name in ipairs(item.weight.names) do
       local owner, last = split_path(name)
-      if last == item.role and owner ~= leaf.path and tree.under(owner, leaf.path) then return owner end
+      if last == item.role and owner ~= "" and tree.under(owner, leaf.path) then return owner end
     end
   end
 end
 
 -- Exporters write equal weights once, by the name of one of their modules. The others get theirs here, tied to it.
-local function adopt(model, spec, leaf)
+local function adopt(model, n, spec, leaf)
   local weights = weights_of(model, spec)
-  local path = weights and leaf.path ~= "" and named_owner(model, weights, spec, leaf)
+  local path = weights and leaf.path ~= "" and named_owner(model, n, weights, spec, leaf)
   if not path then return nil end
   local known = model.modules[path]
   for _, item in ipairs(weights) do
@@ -361,10 +373,15 @@ local function adopt(model, spec, leaf)
       local names = item.weight.names
       local outer, last = split_path(names[1])
       local first = model.modules[outer].tensor[last]
-      add_tensor(model, item.name,
-                 { parameter = first.parameter, shape = first.shape, dtype = first.dtype, persistent = true })
+      local buffer = item.role:find("^running_") ~= nil
+      add_tensor(model, item.name, { parameter = first.parameter and not buffer, shape = first.shape,
+        dtype = first.dtype, persistent = true })
       names[#names + 1] = item.name
-      model.tied[#model.tied + 1] = { item.name, names[1] }
+      if buffer then -- which training changes: a tensor of its own
+        model.weight_list[#model.weight_list + 1] = { item.name, item.weight.value }
+      else
+        model.tied[#model.tied + 1] = { item.name, names[1] }
+      end
     end
   end
   return path
@@ -397,17 +414,6 @@ end
 
 local function plain_text(e) return text.render(e, { name = tostring }) end
 
--- Whether the call does nothing but this node; values that the layer makes itself do not count.
-local function is_alone(model, call, n, spec)
-  local absorbed = {}
-  for _, v in ipairs(spec.absorbs or {}) do absorbed[v] = true end
-  for order = call.first, call.last do
-    local other = model.nodes[order]
-    if other ~= n and not (other.node.outputs.n == 1 and absorbed[other.node.outputs[1]]) then return false end
-  end
-  return true
-end
-
 local function weight_dtype(model, weights)
   local _, v = next(weights)
   return v and model.weights[model.resolve(v)].dtype
@@ -421,7 +427,7 @@ local function find_layer(model, n)
   local path
   if spec.weights and next(spec.weights) then
     path = owner_of(model, spec.weights, n.chain)
-    if not path or not tree.under(path, leaf.path) then path = adopt(model, spec, leaf) or path end
+    if not path or not tree.under(path, leaf.path) then path = adopt(model, n, spec, leaf) or path end
     if not path or not only_has(model.modules[path], spec.weights, spec.optional) then return end
     local dtype = weight_dtype(model, spec.weights)
     if dtype ~= "float32" then spec.kwargs[#spec.kwargs + 1] = { "dtype", "torch." .. dtype } end
@@ -483,7 +489,7 @@ local function kind_of(m)
     m.kind = "class"
   elseif #m.tensors > 0 or not all_numbers(m) then
     m.kind = "holder"
-  elseif highest(m) + 1 == #m.order or (m.type and highest(m) < 4 * #m.order) then
+  elseif highest(m) + 1 == #m.order or ((m.type or "") ~= "" and highest(m) < 4 * #m.order) then
     m.kind = "list"
   else
     m.kind = "dict"
@@ -774,6 +780,27 @@ local function is_chain(model, root, inputs, parts, program)
   return output ~= nil and chain_of(model, root) == model.resolve(output)
 end
 
+-- Whether modules are said; by names of nodes alone only where these fit those of the weights: a graph that was traced
+-- before it was exported has its nodes far above the modules that the weights are of.
+local function modules_are_known(model)
+  if not tree.read_places(model.nodes) then return false end
+  local fits = 0
+  for _, n in ipairs(model.nodes) do
+    local last = n.modules and n.modules[#n.modules]
+    if last and last.type ~= "" then return true end
+    for i = 1, n.node.inputs.n do
+      local v = n.node.inputs[i]
+      local w = core.is_value(v) and model.weights[model.resolve(v)]
+      local owner = w and not w.constant and split_path(w.names[1]) or ""
+      local path = last and last.path or ""
+      if owner ~= "" and tree.under(owner, path) then fits = fits + (owner == path and 1 or -1) end
+    end
+  end
+  if fits >= 0 then return true end
+  for _, n in ipairs(model.nodes) do n.modules = nil end
+  return false
+end
+
 --- Python source of a program, and the weights it loads.
 function M.write(program)
   pyrules.start()
@@ -786,7 +813,7 @@ function M.write(program)
   find_writes(model, parts)
   find_uses(model, parts)
   drop_dead(model)
-  if not tree.read_places(model.nodes) then
+  if not modules_are_known(model) then
     local all = { path = "", type = "Model", first = 1, last = #model.nodes }
     for _, n in ipairs(model.nodes) do
       n.chain = { all }

@@ -12,6 +12,8 @@ onnx:rule("Add(A, B)", function(t, n)
   local layer = linear.sum(t, n)
   if layer then return layer end
   local x, y = pair(n.A, n.B)
+  local norm = core.is_value(y) and forms.layer_norm(t, x, y)
+  if norm then return norm end
   return narrow(t.aten["add.Tensor"](x, y), n.A.dtype)
 end)
 

@@ -116,8 +116,8 @@ const char *t2o_meta_module(t2o_session *s, const t2o_meta *meta)
     t2o_module m = { 0 };
     for (const char *p = meta ? meta->nn_module_stack : NULL; p;)
         p = t2o_meta_next_module(s, p, &m);
-    if (!m.type)
-        return NULL;
+    if (!m.type || !*m.type)
+        return m.path && *m.path ? m.path : NULL;
     return *m.path ? t2o_printf(s->arena, "%s (%s)", m.path, m.type) : m.type;
 }
 

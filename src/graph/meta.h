@@ -13,7 +13,7 @@ const char *t2o_meta_module(t2o_session *s, const t2o_meta *meta);
 
 /* One entry of nn_module_stack. The key tells the calls of a module apart. */
 typedef struct t2o_module {
-    const char *key, *path, *type;
+    const char *key, *path, *type; /* no type ("") where nothing says it */
 } t2o_module;
 
 /* Returns the rest behind the first entry, NULL at the end; entries that are not of three parts are passed over. Commas

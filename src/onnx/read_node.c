@@ -73,15 +73,36 @@ static void read_modules(t2o_reader *r, t2o_meta *meta)
     meta->nn_module_stack = *stack ? stack : NULL;
 }
 
+/* PyTorch's exporter by TorchScript says the modules in the name: "/encoder/layers.0/attention/MatMul_1"; a Sequential
+ * says itself twice: "/layer1/layer1.0/conv1/Conv". Their classes are not known. NULL for any other name. */
+static const char *stack_of_name(t2o_reader *r, const char *name)
+{
+    if (!name || *name != '/' || strpbrk(name, ",;()[]"))
+        return NULL;
+    const char *stack = ",,", *path = "", *outer = "", *last = NULL;
+    for (const char *p = name + 1, *end; (end = strchr(p, '/')); p = end + 1) {
+        const char *part = t2o_strndup(r->s->arena, p, (size_t)(end - p));
+        bool twice = last && !strncmp(part, last, strlen(last)) && part[strlen(last)] == '.';
+        outer = twice ? outer : path;
+        path = *outer ? t2o_printf(r->s->arena, "%s.%s", outer, part) : part;
+        stack = t2o_printf(r->s->arena, "%s;%s,%s,", stack, path, path);
+        last = part;
+    }
+    return stack;
+}
+
 const t2o_meta *t2o_read_meta(t2o_reader *r, const raw_node *n, const call *c)
 {
-    if (!n->props.n && !n->doc)
+    const char *stack = stack_of_name(r, n->name);
+    if (!n->props.n && !n->doc && !stack)
         return c ? c->meta : NULL;
     t2o_meta *meta = T2O_NEW(r->s->arena, t2o_meta);
     meta->props = n->props;
     meta->doc = n->doc;
     meta->stack_trace = t2o_prop_of(&n->props, "pkg.torch.onnx.stack_trace");
     read_modules(r, meta);
+    if (!meta->nn_module_stack)
+        meta->nn_module_stack = stack;
     return meta;
 }
 /* ---- Attributes ---- */

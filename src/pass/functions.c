@@ -40,6 +40,20 @@ static const char *last_part(const char *type)
     return dot ? dot + 1 : type;
 }
 
+/* "layer" for "encoder.layer.0": what a module without a known class is called. */
+static const char *class_of_path(t2o_session *s, const char *path)
+{
+    const char *end = path + strlen(path), *start = end;
+    while (start > path && start[-1] != '.')
+        start--;
+    while (start > path && strspn(start, "0123456789") == (size_t)(end - start)) {
+        end = start - 1;
+        for (start = end; start > path && start[-1] != '.';)
+            start--;
+    }
+    return t2o_strndup(s->arena, start, (size_t)(end - start));
+}
+
 static bool is_asked(const grouping *f, const char *path, const char *type)
 {
     for (size_t i = 0; i < f->n_globs; i++)
@@ -65,7 +79,7 @@ static uint32_t group_of(grouping *f, const t2o_node *n)
         uintptr_t number = (uintptr_t)t2o_map_get(&f->by_call, m.key);
         if (!number) {
             group *new_group = T2O_NEW(f->s->arena, group);
-            *new_group = (group){ .path = m.path, .type = m.type };
+            *new_group = (group){ .path = m.path, .type = *m.type ? m.type : class_of_path(f->s, m.path) };
             t2o_push(f->s->arena, &f->groups, new_group);
             number = f->groups.n;
             t2o_map_set(f->s->arena, &f->by_call, m.key, (void *)number);

@@ -29,10 +29,12 @@ static const char *state_name(t2o_script *k, const char *name)
     return t2o_unique_name(k->s, &k->back->names, out);
 }
 
-/* "val_12": what PyTorch's exporter and t2o call constants of theirs. */
+/* "val_12", "/encoder/Constant_3_output_0": what PyTorch's exporters and t2o call constants of theirs. */
 static bool is_exporters_own(const char *name)
 {
-    return name && !strncmp(name, "val_", 4) && isdigit((unsigned char)name[4]);
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    return name && ((!strncmp(name, "val_", 4) && isdigit((unsigned char)name[4])) ||
+                    (slash && *name == '/' && !strncmp(slash, "/Constant", 9)));
 }
 
 /* What exporters say of a weight counts; else floats that are no mere numbers are parameters. */

@@ -273,3 +273,68 @@ def test_sixteen_bits(tmp_path, to_python, nodes, held, want, refused):
     onnx.save(half(nodes, held), tmp_path / "half.onnx")
     text, _ = to_python.of_model(tmp_path / "half.onnx")
     assert want in text and refused not in text
+
+
+# ---------------------------------------------------------------- modules in the names of nodes, as TorchScript's exporter says
+def named(op, inputs, outputs, name, **attrs):
+    return h.make_node(op, inputs, outputs, name=name, **attrs)
+
+
+def test_modules_by_names_of_nodes(to_python):
+    """Of a Sequential of two linear layers, whose weights were turned; the second's bias equals the first's."""
+    nodes = [named("MatMul", ["x", "onnx::MatMul_7"], ["a"], "/net/net.0/MatMul"),
+             named("Add", ["a", "net.0.bias"], ["b"], "/net/net.0/Add"),
+             named("Relu", ["b"], ["c"], "/net/net.1/Relu"),
+             named("MatMul", ["c", "onnx::MatMul_8"], ["d"], "/net/net.2/MatMul"),
+             named("Add", ["d", "net.0.bias"], ["e"], "/net/net.2/Add"), named("Sin", ["e"], ["y"], "/Sin")]
+    held = {"onnx::MatMul_7": weights(4, 4), "onnx::MatMul_8": weights(4, 4), "net.0.bias": weights(4)}
+    text, names = to_python(nodes, held, [2, 3, 4], [2, 3, 4])
+    assert names == ["net.0.bias", "net.0.weight", "net.2.weight"]
+    assert text.count("nn.Linear(4, 4)") == 2 and "self.net[2].bias = self.net[0].bias" in text
+    assert "(x).relu()).sin()" in text
+
+
+def test_names_that_say_less_than_those_of_weights(to_python):
+    """A model traced before it was exported: all nodes are in one module, the weights tell more."""
+    nodes = [named("Gemm", ["x", "net.a.fc.weight", "net.a.fc.bias"], ["h"], "/net/Gemm", transB=1),
+             named("Gemm", ["h", "net.b.fc.weight", "net.b.fc.bias"], ["y"], "/net/Gemm_1", transB=1)]
+    held = {f"net.{m}.fc.{n}": weights(*s) for m in "ab" for n, s in (("weight", (4, 4)), ("bias", (4,)))}
+    text, _ = to_python(nodes, held, [2, 4], [2, 4])
+    assert text.count("nn.Linear(4, 4)") == 1 and "class A(" in text
+
+
+def test_constants_of_an_exporter_are_no_parameters(to_python):
+    nodes = [named("Constant", [], ["/net/Constant_2_output_0"], "/net/Constant_2", value=nh.from_array(weights(3))),
+             named("Mul", ["x", "/net/Constant_2_output_0"], ["m"], "/net/Mul"),
+             named("Mul", ["m", "scale"], ["y"], "/net/Mul_1")]
+    text, _ = to_python(nodes, {"scale": weights(3)}, [2, 3], [2, 3])
+    assert text.count("nn.Parameter") == 1
+
+
+def norm(**changed):
+    """(x - mean) / sqrt(var + eps) * weight + bias, as it is written before opset 17."""
+    a = {"axes": [-1], "exponent": "two", **changed}
+    axes = nh.from_array(np.array(a["axes"]), "axes")
+    return [node("ReduceMean", ["x", "axes"], ["m"], keepdims=1), node("Sub", ["x", "m"], ["d"]),
+            node("Pow", ["d", a["exponent"]], ["p"]), node("ReduceMean", ["p", "axes"], ["v"], keepdims=1),
+            node("Add", ["v", "eps"], ["e"]), node("Sqrt", ["e"], ["s"]), node("Div", ["d", "s"], ["n"]),
+            node("Mul", ["n", "ln.weight"], ["w"]), node("Add", ["w", "ln.bias"], ["y"])], \
+        {"axes": nh.to_array(axes), "two": scalar(2), "three": scalar(3), "eps": scalar(1e-5), "ln.weight": weights(4),
+         "ln.bias": weights(4)}
+
+
+@pytest.mark.parametrize("changed, want", [({}, True), ({"axes": [2]}, True), ({"axes": [1]}, False),
+                                           ({"axes": [1, 2]}, False), ({"exponent": "three"}, False)])
+def test_layer_norm(to_python, changed, want):
+    text, _ = to_python(*norm(**changed), [2, 4, 4], [2, 4, 4])
+    assert ("self.ln = nn.LayerNorm(4)" in text) == want
+
+
+def test_running_statistics_are_not_tied(to_python):
+    """Mean and bias are one tensor of zeros, variance and weight one of ones; training changes the statistics."""
+    n = node("BatchNormalization", ["x", "a.weight", "a.bias", "a.bias", "a.weight"], ["y"],
+             ("a", "torch.nn.modules.batchnorm.BatchNorm2d"))
+    held = {"a.weight": np.ones(3, np.float32), "a.bias": np.zeros(3, np.float32)}
+    text, names = to_python([n], held, [2, 3, 4, 4], [2, 3, 4, 4])
+    assert "nn.BatchNorm2d(3)" in text and "running_mean =" not in text
+    assert names == ["a.bias", "a.running_mean", "a.running_var", "a.weight"]
