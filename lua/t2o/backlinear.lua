@@ -77,11 +77,9 @@ local function with_bias(t, n, y, bias, bias_source)
   local product, node = products[y], core.producer(y)
   if product and M.is_weight(bias, 1) and core.compare(product.weight:size(1), bias:size(0)) == 0 then
     local inside = product.layer and target(bias):sub(1, #product.path + 1) == product.path .. "."
-    local own = inside and target(bias) == product.path .. ".bias"
+    local fits = inside and target(bias) == product.path .. ".bias"
       or product.layer and not inside and module_of(n, product.source) == product.path
-    if own then
-      return t.aten.linear(product.x, product.layer, bias)
-    end
+    if fits then return t.aten.linear(product.x, product.layer, bias) end
     local weight, own = M.weights(n, product.weight, product.source, bias, bias_source)
     return weight and t.aten.linear(product.x, weight, own)
   end

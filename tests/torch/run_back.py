@@ -47,7 +47,7 @@ def check_names(model, pt2):
     want = py.archived_state(pt2)
     got = {n: list(t.shape) for n, t in model.state_dict().items()}
     odd = sorted(n for n in got if got[n] != want.get(n))
-    missing = sorted({n for n, _ in model.named_parameters()} ^ {n for n in want if n in got} - {
+    missing = sorted({n for n, _ in model.named_parameters(remove_duplicate=False)} ^ {n for n in want if n in got} - {
         n for n, _ in model.named_buffers()})
     if odd or missing:
         raise py.Failed("state", f"the first weight that differs is {(odd or missing)[0]}")
