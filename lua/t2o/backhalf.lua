@@ -1,6 +1,6 @@
 -- lua/t2o/backhalf.lua: what a file computes in float32 only because a runtime has no kernel for bfloat16, for
--- rules/onnx: casts up, one function, a cast down. PyTorch's function on bfloat16 does just that, with one rounding. (For
--- float16 runtimes have kernels; casts between these are there to round, and stay.)
+-- rules/onnx: casts up, one function, a cast down. PyTorch's function on bfloat16 does just that, with one rounding.
+-- (For float16 runtimes have kernels; casts between these are there to round, and stay.)
 
 local core = require("t2o.core")
 local pieces = require("t2o.pieces")
