@@ -147,7 +147,13 @@ local function is_absent(t, v) return not v or is_zeros(t, v) end
 
 -- Initial states of all directions; zeros where there are none.
 local function state(t, n, v, x, directions, hidden)
-  if not is_absent(t, v) then return swapped(t, v, n) end
+  if not is_absent(t, v) then
+    local width = core.field(v, "known_rank") and v.rank == 3 and v:size(2)
+    if math.type(width) == "integer" and width ~= hidden then
+      t.decline("a state of " .. width .. " numbers for a hidden size of " .. hidden .. ", which ONNX does not allow")
+    end
+    return swapped(t, v, n)
+  end
   return t.aten.new_zeros(x, { directions, n.X:size(n.layout == 0 and 1 or 0), hidden })
 end
 

@@ -338,3 +338,14 @@ def test_running_statistics_are_not_tied(to_python):
     text, names = to_python([n], held, [2, 3, 4, 4], [2, 3, 4, 4])
     assert "nn.BatchNorm2d(3)" in text and "running_mean =" not in text
     assert names == ["a.bias", "a.running_mean", "a.running_var", "a.weight"]
+
+
+def test_a_state_of_another_size_is_refused(t2o, tmp_path):
+    """PyTorch's exporter writes projections of an LSTM so, which no runtime takes."""
+    held = {"w": weights(1, 16, 3), "r": weights(1, 16, 4), "c": weights(1, 2, 8)}
+    graph = h.make_graph([h.make_node("LSTM", ["x", "w", "r", "", "", "", "c"], ["y"], hidden_size=4)], "g",
+                         [h.make_tensor_value_info("x", 1, [5, 2, 3])], [h.make_tensor_value_info("y", 1, [5, 1, 2, 4])],
+                         [nh.from_array(a, n) for n, a in held.items()])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10), tmp_path / "a.onnx")
+    done = t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py")
+    assert done.returncode == 3 and "a state of 8 numbers for a hidden size of 4" in done.stderr
