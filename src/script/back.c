@@ -19,9 +19,24 @@ typedef struct back_scope {
 
 /* ---- weights ---- */
 
+/* "conv.bias" for "conv.weight_bias", as PyTorch's exporter calls the bias of a folded norm. */
+static const char *bias_name(t2o_script *k, const char *name)
+{
+    static const char suffix[] = "weight_bias";
+    size_t n = name ? strlen(name) : 0, m = sizeof suffix - 1;
+    if (n <= m || strcmp(name + n - m, suffix) != 0)
+        return name;
+    const char *bias = t2o_printf(k->s->arena, "%.*sbias", (int)(n - m), name);
+    const char *weight = t2o_printf(k->s->arena, "%.*sweight", (int)(n - m), name);
+    bool fits = t2o_map_get(&k->back->named, t2o_intern(k->s, weight)) &&
+                !t2o_map_get(&k->back->named, t2o_intern(k->s, bias));
+    return fits ? bias : name;
+}
+
 /* A name that state_dict takes as a path of attributes; for '-' in one there is getattr. */
 static const char *state_name(t2o_script *k, const char *name)
 {
+    name = bias_name(k, name);
     char *out = t2o_strdup(k->s->arena, name && *name ? name : "constant");
     for (char *p = out; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-' && (*p != '.' || p == out || p[-1] == '.' || !p[1]))
@@ -37,14 +52,16 @@ static bool is_exporters_own(const char *name)
                     (slash && *name == '/' && !strncmp(slash, "/Constant", 9)));
 }
 
-/* What exporters say of a weight counts; else floats that are no mere numbers are parameters. */
+/* What exporters say of a weight counts; else floats that are no mere numbers are parameters, where some kinds are said
+ * those only that are named as a module's: PyTorch's exporter says none of a weight that it changed (a folded norm). */
 static t2o_spec_kind spec_of(const t2o_script *k, const t2o_value *v)
 {
     if (v->spec != T2O_SPEC_NONE)
         return v->spec;
     if (is_exporters_own(v->name))
         return T2O_SPEC_CONSTANT_TENSOR;
-    bool trained = !k->back->says_kinds && t2o_dtype_is_float(v->dtype) && v->rank > 0;
+    bool named = !k->back->says_kinds || (v->name && strchr(v->name, '.'));
+    bool trained = named && t2o_dtype_is_float(v->dtype) && v->rank > 0;
     return trained ? T2O_SPEC_PARAMETER : T2O_SPEC_CONSTANT_TENSOR;
 }
 

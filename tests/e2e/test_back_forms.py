@@ -349,3 +349,13 @@ def test_a_state_of_another_size_is_refused(t2o, tmp_path):
     onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10), tmp_path / "a.onnx")
     done = t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py")
     assert done.returncode == 3 and "a state of 8 numbers for a hidden size of 4" in done.stderr
+
+
+def test_a_folded_norm(to_python):
+    """The exporter says a kind of the last layer's weights, and none of those that it computed."""
+    conv = node("Conv", ["x", "m.conv.weight", "m.conv.weight_bias"], ["c"], ("m.bn", "torch.nn.modules.BatchNorm2d"),
+                kernel_shape=[3, 3])
+    scaled = node("Mul", ["c", "m.scale"], ["y"], ("m", "net.Net"))
+    held = {"m.conv.weight": weights(4, 3, 3, 3), "m.conv.weight_bias": weights(4), "m.scale": weights(4, 1, 1)}
+    text, names = to_python([conv, scaled], held, [1, 3, 5, 5], [1, 4, 3, 3])
+    assert "self.conv = nn.Conv2d(3, 4, 3)" in text and names == ["m.conv.bias", "m.conv.weight", "m.scale"]
