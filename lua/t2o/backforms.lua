@@ -234,13 +234,13 @@ end
 
 -- ---- activations ----
 
--- The factors of a product, at most four.
-local function factors(v, out)
+-- The factors of a product, two products deep: long chains are not walked again at each of their links.
+local function factors(v, out, depth)
   local op, node = op_of(v)
-  if op == "mul.Tensor" and #out < 4 then
+  if op == "mul.Tensor" and depth > 0 then
     local a = args_of(node)
-    factors(a.self, out)
-    factors(a.other, out)
+    factors(a.self, out, depth - 1)
+    factors(a.other, out, depth - 1)
   else
     out[#out + 1] = v
   end
@@ -265,7 +265,7 @@ function M.activation(t, x, y)
     local op, node = op_of(pair[2])
     if op == "sigmoid" and node.inputs[1] == pair[1] then return t.aten.silu(pair[1]) end
   end
-  local parts = factors(y, factors(x, {}))
+  local parts = factors(y, factors(x, {}, 2), 2)
   if #parts ~= 3 then return nil end
   for i, part in ipairs(parts) do
     local arg = of_erf(t, part)

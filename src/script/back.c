@@ -56,7 +56,7 @@ static bool is_exporters_own(const char *name)
  * those only that are named as a module's: PyTorch's exporter says none of a weight that it changed (a folded norm). */
 static t2o_spec_kind spec_of(const t2o_script *k, const t2o_value *v)
 {
-    if (v->spec != T2O_SPEC_NONE)
+    if (v->spec != T2O_SPEC_NONE && v->spec != T2O_SPEC_USER_INPUT) /* which an initialiser may be too */
         return v->spec;
     if (is_exporters_own(v->name))
         return T2O_SPEC_CONSTANT_TENSOR;
@@ -439,7 +439,7 @@ static int l_back_body(lua_State *L)
     t2o_script *k = script_of(L);
     t2o_graph *onnx = check_torch_body(L, 1);
     back_scope in = { .onnx = onnx, .outer = k->back->scope };
-    in.torch = t2o_graph_new(k->s, k->exprs, onnx->name ? onnx->name : "body");
+    in.torch = t2o_graph_new(k->s, k->exprs, state_name(k, "body")); /* an attribute of the module: one of each name */
     in.torch->parent = k->torch;
     for (size_t i = 0; i < onnx->inputs.n; i++)
         add_input(k, in.torch, onnx->inputs.at[i]);
@@ -508,7 +508,7 @@ static int l_extend_body(lua_State *L)
 static int l_new_body(lua_State *L)
 {
     t2o_script *k = script_of(L);
-    t2o_graph *g = t2o_graph_new(k->s, k->exprs, t2o_intern(k->s, luaL_checkstring(L, 1)));
+    t2o_graph *g = t2o_graph_new(k->s, k->exprs, state_name(k, luaL_checkstring(L, 1)));
     g->parent = k->torch;
     push_torch_body(L, g);
     lua_replace(L, 1);

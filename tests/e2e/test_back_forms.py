@@ -2,6 +2,7 @@
 import ast
 import json
 import re
+import zipfile
 
 import numpy as np
 import onnx
@@ -359,3 +360,30 @@ def test_a_folded_norm(to_python):
     held = {"m.conv.weight": weights(4, 3, 3, 3), "m.conv.weight_bias": weights(4), "m.scale": weights(4, 1, 1)}
     text, names = to_python([conv, scaled], held, [1, 3, 5, 5], [1, 4, 3, 3])
     assert "self.conv = nn.Conv2d(3, 4, 3)" in text and names == ["m.conv.bias", "m.conv.weight", "m.scale"]
+
+
+def test_an_initialiser_that_is_an_input_too(to_python, t2o, tmp_path):
+    """As exporters write with keep_initializers_as_inputs."""
+    held = [nh.from_array(weights(4, 3), "fc.weight"), nh.from_array(weights(4), "fc.bias")]
+    infos = [h.make_tensor_value_info(n, 1, s) for n, s in (("fc.weight", [4, 3]), ("fc.bias", [4]), ("x", [2, 3]), ("y", [2, 4]))]
+    graph = h.make_graph([node("Gemm", ["x", "fc.weight", "fc.bias"], ["y"], transB=1)], "g", infos[:3], infos[3:], held)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10), tmp_path / "a.onnx")
+    text, names = to_python.of_model(tmp_path / "a.onnx")
+    assert "def forward(self, x):" in text and "nn.Linear(3, 4)" in text and names == ["fc.bias", "fc.weight"]
+
+
+def test_bodies_of_one_name_stay_two(t2o, tmp_path):
+    """In an archive they are attributes of one module."""
+    bodies = [h.make_graph([h.make_node(op, ["x"], [op])], "b", [], [h.make_tensor_value_info(op, 1, [2])])
+              for op in ("Neg", "Abs")]
+    graph = h.make_graph([h.make_node("If", ["c"], ["y"], then_branch=bodies[0], else_branch=bodies[1])], "g",
+                         [h.make_tensor_value_info("x", 1, [2]), h.make_tensor_value_info("c", 9, [])],
+                         [h.make_tensor_value_info("y", 1, [2])])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10), tmp_path / "a.onnx")
+    for a, b in (("a.onnx", "a.pt2"), ("a.pt2", "b.onnx")):
+        assert t2o("convert", tmp_path / a, "-o", tmp_path / b).returncode == 0
+    with zipfile.ZipFile(tmp_path / "a.pt2") as z:
+        name, = (n for n in z.namelist() if n.endswith("models/model.json"))
+        text = z.read(name).decode()
+    named = re.findall(r'"as_graph": \{"name": "(\w+)"', text)
+    assert len(named) == len(set(named)) == 2
