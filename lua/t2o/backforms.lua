@@ -3,6 +3,7 @@
 -- steps that nobody reads any more go.
 
 local core = require("t2o.core")
+local linear = require("t2o.backlinear")
 local pieces = require("t2o.pieces")
 local util = require("t2o.util")
 
@@ -10,17 +11,20 @@ local M = {}
 
 local INF = math.huge
 
+--- The ATen operator that makes a value, and its node; nil where none does.
 local function op_of(v)
   local node = core.is_value(v) and core.producer(v)
   return node and node.op:match("^aten::(.+)$"), node
 end
 
--- The call's arguments by name: values, numbers, lists of items.
+--- The call's arguments by name: values, numbers, lists of items.
 local function args_of(node)
   local out = {}
   for _, item in ipairs(core.call(node)) do out[item.name] = item.value end
   return out
 end
+
+M.op_of, M.args_of = op_of, args_of
 
 -- The number that an argument is, as itself or as a constant of one element.
 local function number(t, x)
@@ -60,9 +64,9 @@ end
 -- The keys whose last two dims v has turned.
 local function keys_of(t, v)
   local shape = known_shape(v)
-  local cast, call = op_of(v)
-  if cast == "to.dtype" then
-    local keys = keys_of(t, call.inputs[1])
+  local op, node = op_of(v)
+  if op == "to.dtype" then
+    local keys = keys_of(t, node.inputs[1])
     local wide = keys and t.aten["to.dtype"](keys, v.dtype)
     if wide then core.set_shape(wide, keys.shape) end
     return wide
@@ -74,7 +78,6 @@ local function keys_of(t, v)
   local turned = pieces.unturned(v, perm)
   if turned then return turned end
   -- PyTorch's own exporter turns all matrices in one batch
-  local op, node = op_of(v)
   if op ~= "view" and op ~= "reshape" then return nil end
   local flat = pieces.unturned(args_of(node).self, { 0, 2, 1 })
   local own = flat and known_shape(flat)
@@ -212,8 +215,7 @@ local function normalised(t, v)
 end
 
 local function is_row(v, size)
-  return core.is_value(v) and v.is_constant and core.field(v, "known_rank") and v.rank == 1
-    and util.equal(v:size(0), size)
+  return core.is_value(v) and linear.is_weight(v, 1) and util.equal(v:size(0), size)
 end
 
 --- A sum as layer_norm over the last dim with weight and bias; nil where it is none.

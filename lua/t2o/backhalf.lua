@@ -3,10 +3,13 @@
 -- (For float16 runtimes have kernels; casts between these are there to round, and stay.)
 
 local core = require("t2o.core")
+local forms = require("t2o.backforms")
 local pieces = require("t2o.pieces")
 local types = require("t2o.types")
 
 local M = {}
+
+local op_of, args_of = forms.op_of, forms.args_of
 
 -- Functions that round once, and which of their arguments are tensors.
 local ONCE = {}
@@ -35,17 +38,6 @@ scaled_dot_product_attention query key value
   local op, names = line:match("^(%S+) (.*)$")
   ONCE[op] = {}
   for name in names:gmatch("%S+") do ONCE[op][name] = true end
-end
-
-local function op_of(v)
-  local node = core.is_value(v) and core.producer(v)
-  return node and node.op:match("^aten::(.+)$"), node
-end
-
-local function args_of(node)
-  local out = {}
-  for _, item in ipairs(core.call(node)) do out[item.name] = item.value end
-  return out
 end
 
 -- The 16-bit tensor that v is in 32 bits.

@@ -825,7 +825,6 @@ end
 
 M.pattern_text = pattern_text
 
---- Calls emit(text, depth) for each statement.
 local COMMENT = 76 -- columns of names in a line of a comment
 
 -- "# conv1, relu": the nodes that the next line stands for.
@@ -842,6 +841,7 @@ local function comment(nodes, how, emit, depth)
   if line then emit(line, depth) end
 end
 
+--- Calls emit(text, depth) for each statement.
 function M.lines(fn, how, emit)
   local function walk(statements, depth)
     local within, outer = nil, depth

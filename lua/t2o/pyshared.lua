@@ -138,7 +138,8 @@ local function place(model, wanted, blocks, copy)
   return at
 end
 
---- Computes again what a node reads from another block of the same kind. To be called before calls are formed.
+--- Computes again what a node reads from another block of the same kind. Returns the nodes with the copies, nil where
+--- there are none. To be called before calls are formed.
 function M.spread(model)
   local readers, known, wanted, blocks, copies = read_by(model), {}, {}, {}, {}
   for _, n in ipairs(model.nodes) do
@@ -150,7 +151,7 @@ function M.spread(model)
       end
     end
   end
-  if #wanted == 0 then return end
+  if #wanted == 0 then return nil end
   table.sort(wanted, function(a, b)
     if a.of ~= b.of then return a.of.order < b.of.order end
     return a.key < b.key
@@ -169,11 +170,7 @@ function M.spread(model)
     for _, copy in ipairs(copies[n] or {}) do out[#out + 1] = copy end
     out[#out + 1] = n
   end
-  model.nodes = out
-  for order, n in ipairs(out) do
-    n.order = order
-    for i = 1, n.node.outputs.n do model.order_of[n.node.outputs[i]] = order end
-  end
+  return out
 end
 
 return M

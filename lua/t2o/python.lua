@@ -152,6 +152,16 @@ local function filter_nodes(model, nodes)
   return out
 end
 
+-- The nodes of the model from now on, numbered.
+local function set_nodes(model, nodes)
+  model.nodes = nodes
+  for order, n in ipairs(nodes) do
+    n.order = order
+    local outs = n.node.outputs
+    for i = 1, outs.n do model.order_of[outs[i]] = order end
+  end
+end
+
 local function collect(model, parts)
   local alias = {}
   model.alias, model.bodies, model.body_use, model.stands_for = alias, {}, {}, {}
@@ -165,12 +175,10 @@ local function collect(model, parts)
   for _, v in ipairs(parts.inputs) do
     if core.field(v, "kind") == "symint" and core.signature(v).expr ~= nil then model.sizes[v] = true end
   end
-  model.nodes, model.order_of, model.kept = {}, {}, {}
-  for _, node in ipairs(filter_nodes(model, parts.nodes)) do
-    local n = { node = node, order = #model.nodes + 1 }
-    model.nodes[n.order] = n
-    for i = 1, node.outputs.n do model.order_of[node.outputs[i]] = n.order end
-  end
+  model.order_of, model.kept = {}, {}
+  local nodes = filter_nodes(model, parts.nodes)
+  for i, node in ipairs(nodes) do nodes[i] = { node = node } end
+  set_nodes(model, nodes)
 end
 
 local function operands_of(n)
@@ -277,14 +285,9 @@ end
 local function drop_dead(model)
   local kept = {}
   for _, n in ipairs(model.nodes) do
-    if n.live then
-      n.order = #kept + 1
-      kept[n.order] = n
-      local outs = n.node.outputs
-      for i = 1, outs.n do model.order_of[outs[i]] = n.order end
-    end
+    if n.live then kept[#kept + 1] = n end
   end
-  model.nodes = kept
+  set_nodes(model, kept)
 end
 
 -- ---- layers ----
@@ -821,7 +824,8 @@ function M.write(program)
     end
     pyscope.guess(model, model.nodes)
   end
-  pyshared.spread(model)
+  local spread = pyshared.spread(model)
+  if spread then set_nodes(model, spread) end
   local root = tree.build(model.nodes)
   for _, n in ipairs(model.nodes) do
     if not n.layer then find_layer(model, n) end
