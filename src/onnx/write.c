@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define EXTERNAL_BYTES 1024          /* smaller initialisers always stand in the model */
-#define ALIGNED_BYTES ((int64_t)1 << 20) /* larger ones are aligned, so that a runtime can map them */
+#define ALIGNED_BYTES ((uint64_t)1 << 20) /* larger ones are aligned, so that a runtime can map them */
 #define CUSTOM_DOMAIN_VERSION 1
 #define FUNCTIONS_IR_VERSION 8
 #define LEAST_IR_VERSION 4 /* before it, every initialiser had to be an input too */
@@ -31,7 +31,7 @@
 
 typedef T2O_VEC(Onnx__ValueInfoProto *) value_infos;
 
-/* Where a tensor stands in the file of weights; its entry is to tell. */
+/* A tensor in the file of weights; the entry tells its place once all are known. */
 typedef struct placed {
     const t2o_tensor *tensor;
     const char *name;
@@ -48,8 +48,7 @@ typedef struct writer {
     T2O_VEC(const t2o_tensor *) strided; /* sorted by address once all are known */
     uint64_t tensor_bytes;
     t2o_weights weights;
-    T2O_VEC(placed) external;           /* in the order of the file of weights */
-    uint64_t external_bytes;
+    T2O_VEC(placed) external;           /* at last in the order of the file of weights */
     t2o_string header;                  /* of that file */
 } writer;
 
@@ -131,16 +130,21 @@ static Onnx__StringStringEntryProto *entry_field(writer *w, Onnx__TensorProto *p
     return entry;
 }
 
-/* Returns the entry of the offset. */
+static const char *number_text(writer *w, uint64_t number)
+{
+    return t2o_printf(w->arena, "%" PRIu64, number);
+}
+
+/* Returns the entry of the offset, which may be told later (NULL). */
 static Onnx__StringStringEntryProto *external_data_field(writer *w, Onnx__TensorProto *p, const char *location,
-                                                         uint64_t offset, uint64_t length)
+                                                         const char *offset, uint64_t length)
 {
     p->has_data_location = true;
     p->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     p->external_data = T2O_NEW_N(w->arena, Onnx__StringStringEntryProto *, 3);
     entry_field(w, p, "location", location);
-    Onnx__StringStringEntryProto *entry = entry_field(w, p, "offset", t2o_printf(w->arena, "%" PRIu64, offset));
-    entry_field(w, p, "length", t2o_printf(w->arena, "%" PRIu64, length));
+    Onnx__StringStringEntryProto *entry = entry_field(w, p, "offset", offset);
+    entry_field(w, p, "length", number_text(w, length));
     return entry;
 }
 
@@ -171,15 +175,14 @@ static bool is_outside(writer *w, const t2o_value *v, const t2o_tensor *t, Onnx_
         return false;
     if (w->weights == T2O_WEIGHTS_LINK && bytes >= EXTERNAL_BYTES && t->in_file && t2o_tensor_contiguous(t) &&
         archive && t2o_file_holds(archive, t->data, (size_t)bytes)) {
-        external_data_field(w, p, w->options->link, (uint64_t)(t->data - archive->bytes), (uint64_t)bytes);
+        const char *offset = number_text(w, (uint64_t)(t->data - archive->bytes));
+        external_data_field(w, p, w->options->link, offset, (uint64_t)bytes);
         return true;
     }
     if (!goes_outside(w, v, t, bytes))
         return false;
-    uint64_t align = bytes > ALIGNED_BYTES ? (uint64_t)(w->options->align ? w->options->align : 65536) : 64;
-    placed at = { .tensor = t, .name = v->name, .offset = (w->external_bytes + align - 1) & ~(align - 1) };
-    w->external_bytes = at.offset + (uint64_t)bytes;
-    at.entry = external_data_field(w, p, base_name(w->options->data_path), at.offset, (uint64_t)bytes);
+    placed at = { .tensor = t, .name = v->name };
+    at.entry = external_data_field(w, p, base_name(w->options->data_path), NULL, (uint64_t)bytes);
     t2o_push(w->arena, &w->external, at);
     return true;
 }
@@ -190,7 +193,19 @@ static int by_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Tells each weight its place in a file of another format. */
+/* One behind the other, each aligned. */
+static void align_external(writer *w)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < w->external.n; i++) {
+        uint64_t bytes = (uint64_t)t2o_onnx_tensor_size(w->external.at[i].tensor);
+        uint64_t align = bytes <= ALIGNED_BYTES ? 64 : w->options->align ? (uint64_t)w->options->align : 65536;
+        w->external.at[i].offset = (end + align - 1) & ~(align - 1);
+        end = w->external.at[i].offset + bytes;
+    }
+}
+
+/* As the format of the file has it. */
 static bool lay_out(writer *w)
 {
     t2o_weight_list list = { 0 };
@@ -200,11 +215,23 @@ static bool lay_out(writer *w)
     t2o_string_start(&w->header, w->arena);
     if (!w->options->layout(w->s, &list, &w->header, offsets))
         return false;
-    for (size_t i = 0; i < w->external.n; i++) {
+    for (size_t i = 0; i < w->external.n; i++)
         w->external.at[i].offset = offsets[i];
-        w->external.at[i].entry->value = t2o_printf(w->arena, "%" PRIu64, offsets[i]);
-    }
     qsort(w->external.at, w->external.n, sizeof *w->external.at, by_offset);
+    return true;
+}
+
+/* Gives each weight that goes into a file its place there. */
+static bool place_external(writer *w)
+{
+    if (!w->external.n)
+        return true;
+    if (w->weights != T2O_WEIGHTS_LAID_OUT)
+        align_external(w);
+    else if (!lay_out(w))
+        return false;
+    for (size_t i = 0; i < w->external.n; i++)
+        w->external.at[i].entry->value = text_field(number_text(w, w->external.at[i].offset));
     return true;
 }
 
@@ -919,7 +946,7 @@ static const Onnx__ModelProto *build(writer *w, const t2o_graph *g, t2o_weights 
     t2o_metadata_count_users(torch);
     const Onnx__ModelProto *model = model_proto(w, g);
     t2o_metadata_clear_users(torch);
-    return model && (weights != T2O_WEIGHTS_LAID_OUT || !w->external.n || lay_out(w)) ? model : NULL;
+    return model && place_external(w) ? model : NULL;
 }
 
 static bool write_external(writer *w, t2o_output **data)
