@@ -86,13 +86,15 @@ bool t2o_file_digest(t2o_session *s, const t2o_file *file, t2o_digest *h)
 {
     uint8_t *block = t2o_alloc(s->arena, BUFFER);
     int fd = file->fd >= 0 ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return t2o_fail(s, "E0501", "cannot read '%s': %s", file->path, strerror(errno));
     ssize_t n = 1;
     for (off_t at = 0; n > 0 && at < (off_t)file->size; at += n > 0 ? n : 0)
         if ((n = pread(fd, block, BUFFER, at)) > 0)
             t2o_digest_bytes(h, block, (size_t)n);
     if (n <= 0)
         t2o_fail(s, "E0501", "cannot read '%s': %s", file->path, n ? strerror(errno) : "it was cut short");
-    if (fd != file->fd && fd >= 0)
+    if (fd != file->fd)
         close(fd);
     return n > 0;
 }

@@ -78,16 +78,14 @@ void convert_report(const run *r, bool ok, const char *verified);
 /* The name of the output without -o: beside the input, with the suffix of --to. */
 const char *default_output(t2o_session *s, const options *o, const char *input);
 
-bool output_is_archive(const char *path);
+extern const char *const weights_modes[]; /* by t2o_weights; NULL at the end */
 
 /* ---- python.c: the steps that end in Python source ---- */
 
 bool output_is_python(const char *path);
 bool output_is_archive(const char *path);
-/* model.safetensors of model.py */
 /* "OUT.safetensors" for the path of what it stands beside. */
 const char *safetensors_beside(t2o_session *s, const char *path);
-extern const char *const weights_modes[]; /* by t2o_weights; NULL at the end */
 bool step_python(run *r);
 bool step_write_python(run *r);
 

@@ -61,18 +61,25 @@ void find_builtin(t2o_script *k)
     k->root = find_root(k->s);
 }
 
-/* The text of a built-in file by its path from the root ("lua/t2o/util.lua"), or NULL. */
+/* The copy of a shipped file by its path from the root ("lua/t2o/util.lua"), or NULL. */
+static const t2o_embedded_file *embedded_file(const char *path)
+{
+    const t2o_embedded_file *f = t2o_embedded;
+    while (f->path && strcmp(f->path, path))
+        f++;
+    return f->path ? f : NULL;
+}
+
+/* The text of a built-in file by its path from the root, or NULL. */
 static const char *builtin_text(t2o_script *k, const char *path, size_t *n)
 {
     t2o_session *s = k->s;
     if (k->root)
         return t2o_file_text(s, t2o_printf(s->arena, "%s/%s", k->root, path), n);
-    for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
-        if (!strcmp(f->path, path)) {
-            *n = (size_t)(f->end - f->text);
-            return f->text;
-        }
-    return NULL;
+    const t2o_embedded_file *f = embedded_file(path);
+    if (f)
+        *n = (size_t)(f->end - f->text);
+    return f ? f->text : NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -127,10 +134,8 @@ const char *t2o_script_builtin(t2o_session *s, const char *path, const char **fi
     *file = root ? t2o_printf(s->arena, "%s/%s", root, path) : NULL;
     if (*file && access(*file, R_OK))
         *file = NULL;
-    for (const t2o_embedded_file *f = t2o_embedded; f->path; f++)
-        if (!strcmp(f->path, path))
-            return f->text;
-    return NULL;
+    const t2o_embedded_file *f = embedded_file(path);
+    return f ? f->text : NULL;
 }
 
 void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, const char *, size_t), void *ctx)
@@ -144,10 +149,8 @@ void t2o_script_each_builtin(t2o_session *s, void (*fn)(void *, const char *, co
 /* Leaves the chunk on the stack, out of the bytecode in the binary, where that was made of this text. */
 static bool load_code(lua_State *L, const char *text, size_t n, const char *path)
 {
-    const t2o_embedded_file *f = t2o_embedded;
-    while (f->path && strcmp(f->path, path))
-        f++;
-    if (!f->code || (size_t)(f->end - f->text) != n || memcmp(f->text, text, n) != 0)
+    const t2o_embedded_file *f = embedded_file(path);
+    if (!f || !f->code || (size_t)(f->end - f->text) != n || memcmp(f->text, text, n) != 0)
         return false;
     if (luaL_loadbufferx(L, f->code, (size_t)(f->code_end - f->code), path, "b") == LUA_OK)
         return true;
