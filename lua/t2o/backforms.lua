@@ -11,6 +11,9 @@ local M = {}
 
 local INF = math.huge
 
+-- One side may be a number.
+local IS_WHERE = { ["where.self"] = true, ["where.ScalarSelf"] = true, ["where.ScalarOther"] = true }
+
 --- The ATen operator that makes a value, and its node; nil where none does.
 local function op_of(v)
   local node = core.is_value(v) and core.producer(v)
@@ -110,7 +113,7 @@ end
 -- The weights before rows that see nothing were made zero; and which values of the mask say that.
 local function unguarded(t, v)
   local op, node = op_of(v)
-  if op ~= "where.self" then return v end
+  if not IS_WHERE[op] then return v end
   local a = args_of(node)
   if number(t, a.other) == 0 then return a.self, a.condition end
   if number(t, a.self) ~= 0 then return v end
@@ -124,7 +127,7 @@ end
 -- Scores without their mask; the mask.
 local function unmasked(t, v)
   local op, node = op_of(v)
-  if op == "where.self" then
+  if IS_WHERE[op] then
     local a = args_of(node)
     if number(t, a.other) == -INF then return a.self, a.condition end
   elseif op == "add.Tensor" then

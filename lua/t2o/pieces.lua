@@ -22,14 +22,17 @@ local function argument(node, name)
 end
 
 local named = {} -- modules whose names were made here
+local counts = {} -- name -> the last number behind it
 
 --- A name for a module that the model does not have, from this one on.
 function M.new_scope(path)
-  local base, count = path, 1
+  local base, count = path, counts[path] or 1
+  if count > 1 then path = base .. "_" .. count end
   while named[path] or core.is_scope(path) do
     count = count + 1
     path = base .. "_" .. count
   end
+  counts[base] = count
   named[path] = true
   return path
 end

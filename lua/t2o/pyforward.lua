@@ -174,6 +174,7 @@ end
 local function scalar_text(x, dtype)
   if type(x) == "boolean" then return x and "True" or "False" end
   if math.type(x) == "integer" and (dtype:find("^float") or dtype == "bfloat16") then x = x + 0.0 end
+  if dtype == "uint64" and x < 0 then return string.format("0x%x", x) end
   return text.number(x)
 end
 
@@ -189,7 +190,7 @@ local function inline_strings(v)
 end
 
 -- A small constant as torch.tensor(...)
-local function inline_constant(v)
+local function inline_constant(v, ctx)
   local dtype = core.field(v, "dtype")
   if dtype == "string" then return inline_strings(v) end
   local shape = core.field(v, "shape")
@@ -198,7 +199,11 @@ local function inline_constant(v)
   local inner = table.concat(values, ", ")
   if #shape == 1 then inner = "[" .. inner .. "]" end
   local suffix = NATURAL[dtype] and "" or ", dtype=torch." .. dtype
-  return text.atom("torch.tensor(", { lit = inner, name = "constant" }, suffix .. ")")
+  local out = text.atom("torch.tensor(", { lit = inner, name = "constant" }, suffix)
+  local device = #shape > 0 and ctx.device() -- a number goes with tensors of any device
+  if device then out[#out + 1], out[#out + 2] = ", device=", { sub = device } end
+  out[#out + 1] = ")"
+  return out
 end
 
 local function context(fn)
@@ -207,7 +212,7 @@ local function context(fn)
     v = fn.model.resolve(v)
     local weight = fn.model.weights[v]
     if weight and fn.model.is_inside(fn, weight) then
-      if weight.inline then return inline_constant(v) end
+      if weight.inline then return inline_constant(v, ctx) end
       return text.atom(fn.model.weight_access(fn, weight))
     end
     if core.is_value(v) and fn.model.is_size(v) then return size_expr(fn, core.signature(v).expr) end

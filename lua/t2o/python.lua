@@ -427,6 +427,7 @@ local function find_layer(model, n)
   local kind = nn_class(leaf)
   local spec = pyrules.layer(n.node, kind, model.resolve)
   if not spec then return end
+  local said = kind and spec.class == "nn." .. kind -- what else the call does was put round it: it is the caller's
   local path
   if spec.weights and next(spec.weights) then
     path = owner_of(model, spec.weights, n.chain)
@@ -435,11 +436,11 @@ local function find_layer(model, n)
     local dtype = weight_dtype(model, spec.weights)
     if dtype ~= "float32" then spec.kwargs[#spec.kwargs + 1] = { "dtype", "torch." .. dtype } end
   else
-    path = kind and spec.class == "nn." .. kind and leaf.path or nil
-    if not path then return end
+    if not said then return end
+    path = leaf.path
   end
   local own = leaf.path == path
-  if path == "" or (own and not is_alone(model, leaf, n, spec)) then return end
+  if path == "" or (own and not said and not is_alone(model, leaf, n, spec)) then return end
   if not own and tree.under(leaf.path, path) then return end
   local m = module_at(model, path)
   local e = layer_text(spec)

@@ -57,6 +57,8 @@ onnx:rule("Pow(X, Y)", function(t, n)
   local y = backmath.operand(n.Y)
   local number = not core.is_value(y)
   local direct = base == exponent or not is_int(base) and is_int(exponent)
+  if number and is_int(base) and y < 0 then number, y, direct = false, wide(n.Y), is_int(exponent) end
+  if number and not is_int(base) and y == math.floor(y) and math.abs(y) < 64 then y = math.tointeger(y) end
   if number and is_int(base) and y == math.floor(y) and y >= 0 and y < 64 then y, direct = math.tointeger(y), true end
   if number and not is_int(base) then direct = true end
   if direct then

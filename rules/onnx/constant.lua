@@ -51,7 +51,7 @@ end
 
 onnx:rule("ConstantOfShape(input) {value}", function(t, n)
   local dtype, value = n.outputs[1].dtype, n.attrs.value and n.attrs.value:item() or 0
-  if t.counts_sizes(n.input) then return filled(t, t.sizes(n.input), value, dtype) end
+  if t.knows_sizes(n.input) or not t.python then return filled(t, t.sizes(n.input), value, dtype) end
   return filled(t, { t.helper.to_list(n.input) }, value, dtype)
 end)
 

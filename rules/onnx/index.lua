@@ -17,9 +17,19 @@ local COUNTS_UP = {
   topk = true, argmax = true, argmin = true, argsort = true, arange = true, nonzero = true, sort = true,
 }
 
+local SOME_OF = {
+  slice = true, select = true, expand = true, reshape = true, view = true, unsqueeze = true, squeeze = true,
+  flatten = true, permute = true, transpose = true, to = true,
+}
+
 -- Whether indices are certainly not negative.
 local function not_negative(t, v)
   if COUNTS_UP[op_of(v):match("::([^%.]+)")] then return true end
+  for _ = 1, 16 do -- some of a constant's elements, in whatever shape
+    local name = op_of(v):match("::([^%.]+)")
+    if v.is_constant or not SOME_OF[name] then break end
+    v = core.producer(v).inputs[1]
+  end
   local numbers = t.numbers(v)
   for _, x in ipairs(numbers or {}) do
     if x < 0 then return false end
@@ -106,9 +116,14 @@ onnx:rule("Compress(input, condition) {axis}", function(t, n)
   return back(t.aten.index_select(x, n.attrs.axis or 0, keep))
 end)
 
-onnx:rule("NonZero(X)", function(t, n) return t.aten.t(t.aten.nonzero(n.X)) end)
+onnx:rule("NonZero(X)", function(t, n) return t.aten.t(t.aten.nonzero((widened(t, n.X)))) end)
 
-onnx:rule("Where(condition, X, Y)", function(t, n) return t.aten["where.self"](n.condition, n.X, n.Y) end)
+onnx:rule("Where(condition, X, Y)", function(t, n)
+  local x, y = t.literal(n.X), t.literal(n.Y)
+  if y and not x and not WIDER[n.X.dtype] then return t.aten["where.ScalarOther"](n.condition, n.X, y) end
+  if x and not y and not WIDER[n.X.dtype] then return t.aten["where.ScalarSelf"](n.condition, x, n.Y) end
+  return t.aten["where.self"](n.condition, n.X, n.Y)
+end)
 
 -- ---- written ----
 

@@ -26,7 +26,7 @@ end
 local function sum(t, n, x, dims, dtype)
   if is_none(dims) then return x end
   if is_all(n, dims) then return t.aten.sum(x, { dtype = dtype }) end
-  return t.aten["sum.dim_IntList"](x, dims, n.keepdims ~= 0, { dtype = dtype })
+  return t.aten["sum.dim_IntList"](x, dims or {}, n.keepdims ~= 0, { dtype = dtype })
 end
 
 -- Integers of up to 64 bits are summed in int64, floats in their own dtype.
@@ -62,7 +62,7 @@ end)
 of_floats("ReduceMean(data, axes?)", function(t, n, x, dims)
   if is_none(dims) then return x end
   if is_all(n, dims) then return t.aten.mean(x) end
-  return t.aten["mean.dim"](x, dims, n.keepdims ~= 0)
+  return t.aten["mean.dim"](x, dims or {}, n.keepdims ~= 0)
 end)
 
 reduction("ReduceL1(data, axes?)", function(t, n, x, dims)

@@ -134,9 +134,22 @@ local function swapped(t, x, n, first)
   return t.aten["transpose.int"](x, 0, first or 1)
 end
 
+-- Calls that only repeat and reorder the elements of their first input.
+local KEEPS = { expand = true, ["repeat"] = true, reshape = true, view = true, unsqueeze = true, squeeze = true,
+  slice = true, transpose = true, permute = true, to = true }
+
+-- Whether it holds zeros only, whatever its size: a constant, or made of one number.
 local function is_zeros(t, v)
   local all = pieces.of(v)
-  local numbers = all and #all == 1 and t.numbers(all[1].of)
+  if all and #all == 1 then v = all[1].of end
+  for _ = 1, 16 do
+    local node = not v.is_constant and core.producer(v)
+    local name = node and node.op:match("^aten::([^%.]+)")
+    if name == "zeros" or name == "new_zeros" or name == "zeros_like" then return true end
+    if not KEEPS[name] then break end
+    v = node.inputs[1]
+  end
+  local numbers = t.numbers(v)
   for _, x in ipairs(numbers or {}) do
     if x ~= 0 then return false end
   end

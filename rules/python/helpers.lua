@@ -21,9 +21,9 @@ end)
 
 python:expression {
   ["to_list(Tensor x) -> Any"] = "{x}.tolist()",
-  ["shape(Tensor x) -> Tensor"] = "torch.tensor({x}.shape)",
-  ["shape_of_any(Tensor x) -> Tensor"] = "torch.tensor({x}.shape, dtype=torch.int64)",
-  ["element_count(Tensor x) -> Tensor"] = "torch.tensor({x}.numel())",
+  ["shape(Tensor x) -> Tensor"] = "torch.tensor({x}.shape{, device})",
+  ["shape_of_any(Tensor x) -> Tensor"] = "torch.tensor({x}.shape, dtype=torch.int64{, device})",
+  ["element_count(Tensor x) -> Tensor"] = "torch.tensor({x}.numel(){, device})",
   ["reverse_dims(Tensor x) -> Tensor"] = "{x}.permute(*reversed(range({x}.dim())))",
   ["squeeze_at(Tensor x, Tensor axes) -> Tensor"] = "{x}.squeeze(tuple({axes}.tolist()))",
   ["expand_by(Tensor x, Tensor shape) -> Tensor"] =
@@ -50,7 +50,7 @@ python:expression {
 python:helper_schema("shape_slice(Tensor x, int start, int? end, bool some) -> Tensor")
 python:rule("helper::shape_slice", function(_, a)
   local range = (a.start == 0 and "" or "{start}") .. ":" .. (a["end"] and "{end}" or "")
-  return "torch.tensor({x}.shape[" .. range .. "]" .. (a.some and ")" or ", dtype=torch.int64)")
+  return "torch.tensor({x}.shape[" .. range .. "]" .. (a.some and "" or ", dtype=torch.int64") .. "{, device})"
 end)
 
 -- x[:, 1:3, ::2]

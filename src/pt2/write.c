@@ -4,6 +4,7 @@
  * values the archive needs names and ranks only: what is not known of a dtype or size is written as that of a float
  * scalar, which PyTorch never looks at. Size arguments must be numbers or values (t2o_pass_sizes sees to that).
  */
+#include "base/python_names.h"
 #include "pt2/enums.h"
 #include "pt2/pt2.h"
 #include "pt2/zip.h"
@@ -25,6 +26,7 @@ typedef struct writer {
     t2o_map names; /* of values in the graph that is written; value->name -> identifier */
     t2o_map used;
     unsigned n_unbacked;
+    int64_t usual; /* the example of a size of which nothing is known */
     bool ok;
 } writer;
 
@@ -76,6 +78,12 @@ static const char *identifier(writer *w, const t2o_value *v)
     for (char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_')
             *p = '_';
+    static const char *const globals[] = { "self", "torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree" };
+    bool taken = t2o_is_python_keyword(name);
+    for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
+        taken |= !strcmp(name, globals[i]); /* of the code that torch.fx makes */
+    if (taken)
+        name = t2o_printf(w->arena, "%s_", name);
     const char *unique = t2o_unique_name(w->s, &w->used, name);
     t2o_map_set(w->arena, &w->names, t2o_intern(w->s, key), (void *)unique);
     return unique;
@@ -116,15 +124,15 @@ static void put_expr(writer *w, const t2o_expr *x)
     put(w, ")");
 }
 
-/* An example of a size: each symbol a number of its range. False where a function has no such. */
-static bool example(const t2o_exprs *e, const t2o_expr *x, int64_t *out)
+/* An example of a size: each symbol the number, or the next one of its range. False where a function has no such. */
+static bool example(const t2o_exprs *e, const t2o_expr *x, int64_t usual, int64_t *out)
 {
     int64_t min = 0, max = INT64_MAX, a = 0, b = 0;
     switch (x->kind) {
     case T2O_EXPR_INT: *out = x->value; return true;
     case T2O_EXPR_SYMBOL:
         t2o_expr_range(e, x->name, &min, &max);
-        *out = min > 4 ? min : max < 4 ? max : 4;
+        *out = min > usual ? min : max < usual ? max : usual;
         return true;
     default: break;
     }
@@ -132,12 +140,12 @@ static bool example(const t2o_exprs *e, const t2o_expr *x, int64_t *out)
     if (is_sum || is_product) {
         *out = is_product;
         for (uint32_t i = 0; i < x->n_args; i++)
-            if (!example(e, x->args[i], &a) || (is_sum ? __builtin_add_overflow(*out, a, out)
+            if (!example(e, x->args[i], usual, &a) || (is_sum ? __builtin_add_overflow(*out, a, out)
                                                        : __builtin_mul_overflow(*out, a, out)))
                 return false;
         return true;
     }
-    if (x->n_args != 2 || !example(e, x->args[0], &a) || !example(e, x->args[1], &b))
+    if (x->n_args != 2 || !example(e, x->args[0], usual, &a) || !example(e, x->args[1], usual, &b))
         return false;
     if (!strcmp(x->name, "Max") || !strcmp(x->name, "Min"))
         *out = (x->name[1] == 'a') == (a > b) ? a : b;
@@ -150,6 +158,28 @@ static bool example(const t2o_exprs *e, const t2o_expr *x, int64_t *out)
     return true;
 }
 
+/* Whether no size of the graph's tensors is less than 2 by these examples: PyTorch takes 0 and 1 for special. */
+static bool all_usual(const t2o_graph *g, int64_t usual)
+{
+    int64_t number;
+    for (size_t i = 0; i < g->values.n; i++)
+        for (int32_t d = 0; d < g->values.at[i]->rank; d++) {
+            const t2o_expr *x = g->values.at[i]->dims[d];
+            if (x && !t2o_expr_is_int(x) && example(g->exprs, x, usual, &number) && number < 2)
+                return false;
+        }
+    return true;
+}
+
+/* Large enough for windows and cuts; 4 where no number is. */
+static int64_t usual_size(const t2o_graph *g)
+{
+    for (int64_t usual = 4; usual <= 4096; usual *= 2)
+        if (all_usual(g, usual))
+            return usual;
+    return 4;
+}
+
 static void put_size(writer *w, const t2o_expr *x)
 {
     int64_t number;
@@ -160,7 +190,7 @@ static void put_size(writer *w, const t2o_expr *x)
     put(w, "{\"as_expr\": {\"expr_str\": \"");
     put_expr(w, x);
     put(w, "\", \"hint\": ");
-    if (example(w->p->graph->exprs, x, &number))
+    if (example(w->p->graph->exprs, x, w->usual, &number))
         putf(w, "{\"as_int\": %" PRId64 "}}}", number);
     else
         put(w, "null}}");
@@ -785,6 +815,11 @@ bool t2o_pt2_write(const t2o_program *p, const char *source, t2o_output *out)
 {
     writer w = { .s = p->graph->s, .arena = p->graph->s->arena, .p = p, .ok = true };
     const char *root = "model";
+    for (size_t i = 0; i < p->graph->inputs.n; i++)
+        if (p->graph->inputs.at[i]->kind == T2O_VALUE_TENSOR && p->graph->inputs.at[i]->rank < 0)
+            return t2o_fail(w.s, "E0302", "input '%s' has an unknown rank, for which an archive has no place: write"
+                            " Python source (-o NAME.py)", p->graph->inputs.at[i]->name);
+    w.usual = usual_size(p->graph);
     t2o_string_start(&w.text, w.arena);
     put_program(&w);
     if (!w.ok)

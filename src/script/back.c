@@ -1,4 +1,5 @@
 /* back.c: an ONNX graph in the newest signatures as a torch program, by rules/onnx (lua/t2o/back.lua). */
+#include "base/python_names.h"
 #include "graph/meta.h"
 #include "onnx/onnx.h"
 #include "script/internal.h"
@@ -33,6 +34,23 @@ static const char *bias_name(t2o_script *k, const char *name)
     return fits ? bias : name;
 }
 
+/* The path with an underscore behind each part that no attribute of a module can be called. */
+static const char *free_path(t2o_script *k, const char *name)
+{
+    t2o_string out;
+    t2o_string_start(&out, k->s->arena);
+    for (const char *end; *name; name = *end ? end + 1 : end) {
+        end = name + strcspn(name, ".");
+        const char *part = t2o_printf(k->s->arena, "%.*s", (int)(end - name), name);
+        t2o_string_add(&out, part);
+        if (t2o_is_python_keyword(part) || t2o_is_module_attribute(part))
+            t2o_string_add(&out, "_");
+        if (*end)
+            t2o_string_add(&out, ".");
+    }
+    return t2o_string_end(&out);
+}
+
 /* A name that state_dict takes as a path of attributes; for '-' in one there is getattr. */
 static const char *state_name(t2o_script *k, const char *name)
 {
@@ -41,7 +59,7 @@ static const char *state_name(t2o_script *k, const char *name)
     for (char *p = out; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-' && (*p != '.' || p == out || p[-1] == '.' || !p[1]))
             *p = '_';
-    return t2o_unique_name(k->s, &k->back->names, out);
+    return t2o_unique_name(k->s, &k->back->names, free_path(k, out));
 }
 
 /* "val_12", "/encoder/Constant_3_output_0": what PyTorch's exporters and t2o call constants of theirs. */
