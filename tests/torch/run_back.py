@@ -3,8 +3,9 @@
     python run_back.py DIR... [--only PATTERN]
 
 DIR is what make_models.py or make_trained.py wrote. Of each case the module and the archive have to give PyTorch's
-outputs, parameters have to have the names and shapes of the original, and a backward pass finite gradients. Exit
-status 1 if anything fails. Needs PyTorch and onnx.
+outputs, parameters have to have the names, shapes and gradients of the original; a few steps of training lower the loss,
+and the trained module can be exported and converted again. Exit status 1 if anything fails. Needs PyTorch, onnx and
+ONNX Runtime.
 """
 import argparse
 import fnmatch
@@ -15,6 +16,7 @@ import sys
 import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+import onnx  # noqa: E402
 import torch  # noqa: E402
 
 import run_cases  # noqa: E402
@@ -53,28 +55,79 @@ def check_names(model, pt2):
         raise py.Failed("state", f"the first weight that differs is {(odd or missing)[0]}")
 
 
-def check_gradients(model, folder):
+def loss_of(call, folder):
+    """The distance of its outputs from zero; None where no weight matters to them."""
+    floats = [x for x in outputs(call, folder) if x.is_floating_point() and x.requires_grad]
+    return sum(x.float().square().mean() for x in floats) if floats else None
+
+
+def gradients(model, call, folder):
+    """{name of a parameter: gradient of the loss} without those that have none; tied ones under all their names."""
     model.zero_grad()
-    floats = [x for x in outputs(model, folder) if x.is_floating_point() and x.requires_grad]
-    if not floats:
-        return
-    sum(x.float().square().mean() for x in floats).backward()
-    if not all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None):
-        raise py.Failed("gradient", "a gradient is not finite")
+    loss = loss_of(call, folder)
+    if loss is not None:
+        loss.backward()
+    return {n: p.grad for n, p in model.named_parameters(remove_duplicate=False) if p.grad is not None}
+
+
+def check_gradients(model, pt2, folder):
+    """They are those of the module that was exported, to 1e-4 of the largest."""
+    program = torch.export.load(pt2)
+    original = program.module()
+    def call(*inputs):
+        args, kwargs = torch.utils._pytree.tree_unflatten(inputs, program.call_spec.in_spec)
+        return original(*args, **kwargs)
+    want, got = gradients(original, call, folder), gradients(model, model, folder)
+    scale = max((float(g.abs().max()) for g in want.values()), default=1.0)
+    for name, g in got.items():
+        if name not in want:  # it has another kind in the original
+            if not g.isfinite().all():
+                raise py.Failed("gradient", f"{name}: not finite")
+        elif float((g - want[name]).abs().max()) > 1e-4 * scale:
+            raise py.Failed("gradient", f"{name}: {float((g - want[name]).abs().max()) / scale:.1e} of the largest off")
+    if len(want.keys() - got.keys()) > 0:
+        raise py.Failed("gradient", f"none for {min(want.keys() - got.keys())}")
+    return len(want)
+
+
+def check_training(model, folder, work):
+    """A few steps down the gradient, in training mode, lower the loss; the trained module is exported, and converted."""
+    first = float(loss_of(model, folder))
+    for _ in range(4):
+        model.train()
+        grads = gradients(model, model, folder)
+        norm = sum(float(g.float().square().sum()) for g in grads.values()) ** 0.5
+        weight = sum(float(p.float().square().sum()) for p in model.parameters()) ** 0.5
+        with torch.no_grad():
+            for p in {id(p): p for p in model.parameters() if p.grad is not None}.values():
+                p -= 1e-4 * weight / max(norm, 1e-12) * p.grad
+        model.eval()
+    last = float(loss_of(model, folder))
+    if not last < first:
+        raise py.Failed("training", f"the loss went from {first:g} to {last:g}")
+    inputs = tuple(py.to_torch(p) for p in case.read_data(folder, "input"))
+    torch.export.save(torch.export.export(model, inputs), work / "again.pt2")
+    convert(work / "again.pt2", work / "again.onnx")
+    with torch.no_grad():
+        want = [onnx.numpy_helper.from_array(py.to_numpy(x)) for x in outputs(model, folder)]
+    problem = case.compare(want, case.run_ort(work / "again.onnx", case.read_data(folder, "input")), least_atol=1e-5)
+    if problem:
+        raise py.Failed("mismatch", f"trained: {problem}")
 
 
 def check(folder, work):
-    pt2, onnx = folder / "model.pt2", work / "model.onnx"
-    convert(pt2, onnx, "--state", "const")
-    convert(onnx, work / "back.py")
-    convert(onnx, work / "back.pt2")
+    pt2, middle = folder / "model.pt2", work / "model.onnx"
+    convert(pt2, middle, "--state", "const")
+    convert(middle, work / "back.py")
+    convert(middle, work / "back.pt2")
     model = py.import_file(work / "back.py").load()
     archive = torch.export.load(work / "back.pt2").module()
     with torch.no_grad():
         compare(".py", outputs(model, folder), folder)
         compare(".pt2", outputs(archive, folder), folder)
     check_names(model, pt2)
-    check_gradients(model, folder)
+    if check_gradients(model, pt2, folder):
+        check_training(model, folder, work)
 
 
 def main():
