@@ -105,7 +105,7 @@ MODELS = {
 # ------------------------------------------------------------------ from a model to a case
 def tensors(value):
     """The tensors of a nested value, in the order torch.export flattens them."""
-    return [t.detach() for t in pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
+    return [t for t in pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
 
 
 @torch.no_grad()

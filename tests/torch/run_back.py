@@ -73,7 +73,7 @@ def gradients(model, call, folder):
 def check_gradients(model, pt2, folder):
     """They are those of the module that was exported, to 1e-4 of the largest."""
     program = torch.export.load(pt2)
-    original = program.module()
+    original = program.module().requires_grad_(True)  # some are saved frozen
     def call(*inputs):
         args, kwargs = torch.utils._pytree.tree_unflatten(inputs, program.call_spec.in_spec)
         return original(*args, **kwargs)
@@ -85,9 +85,11 @@ def check_gradients(model, pt2, folder):
                 raise py.Failed("gradient", f"{name}: not finite")
         elif float((g - want[name]).abs().max()) > 1e-4 * scale:
             raise py.Failed("gradient", f"{name}: {float((g - want[name]).abs().max()) / scale:.1e} of the largest off")
-    if len(want.keys() - got.keys()) > 0:
+    if got and not want:
+        raise py.Failed("gradient", "none in the original")
+    if want.keys() - got.keys():
         raise py.Failed("gradient", f"none for {min(want.keys() - got.keys())}")
-    return len(want)
+    return len(got)
 
 
 def check_training(model, folder, work):
