@@ -50,6 +50,8 @@ function M.weights(n, weight, source, bias, bias_source)
   if path and (path == "" or path:find("[._]$")) then
     return core.transposed(weight, path .. "weight", bias), bias
   end
+  local before, behind = target(bias):match("^(.*%.)bias(_[%w_]*)$") -- bias_ih_l0 of a recurrent layer in its steps
+  if before then return core.transposed(weight, before .. "weight" .. behind, bias), bias end
   if core.readers(bias_source) ~= 1 then return nil end
   local shared = shared_scope(source.name or "", bias_source.name or ""):gsub("^$", "linear")
   path = own or pieces.new_scope(shared)

@@ -411,6 +411,15 @@ def test_a_layer_with_something_round_it(to_python):
     assert "self.gru = nn.GRU(3, 4, bias=False)" in text and "return self.gru(x)[0].transpose(0, 1)" in text
 
 
+def test_the_bias_of_a_recurrent_layer_in_steps(to_python):
+    """The exporter turned the weight, which lost its name: it is known by the bias's."""
+    held = {"val_1": weights(3, 4), "m.bias_ih_l0_reverse": weights(4)}
+    text, names = to_python([node("MatMul", ["x", "val_1"], ["p"]), node("Add", ["p", "m.bias_ih_l0_reverse"], ["y"])],
+                            held, [2, 3], [2, 4])
+    assert names == ["m.bias_ih_l0_reverse", "m.weight_ih_l0_reverse"]
+    assert "torch.zeros((4, 3))" in text and "F.linear(" in text
+
+
 def program_of(path):
     with zipfile.ZipFile(path) as z:
         name, = (n for n in z.namelist() if n.endswith("models/model.json"))
