@@ -4,7 +4,8 @@
     nodes     --weights link: what starting costs, what a node costs in a small and in a large model, how time grows
     json      a graph of 20,000 nodes against Python's json.loads of its program
     sparse    an archive of 20 GB, most of it a hole, linked
-    peers     against torch.onnx.export(dynamo=True) and torch-to-onnx from the same archive
+    peers     against torch.onnx.export(dynamo=True) and torch-to-onnx from the same archive; to Python source against
+              onnx2torch from the same .onnx (opset 13, which it takes)
 
 Time is that of the processor (user and system), which other processes disturb less; `wall` is printed beside it.
 The peers are skipped where there is no PyTorch: --peers names a Python that has it (default: that of make models).
@@ -34,6 +35,7 @@ _, status, usage = os.wait4(pid, 0)
 print(usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss * 1024,
       os.waitstatus_to_exitcode(status))
 """
+FINDS = "import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
 LOADS = """
 import json, sys, time, zipfile
 text = zipfile.ZipFile(sys.argv[1]).read("model/models/model.json")
@@ -151,8 +153,8 @@ class Bench:
     def peers(self):
         models = (("resnet18", archive.network, "resnet18"), ("vit_b_16", archive.network, "vit_b_16"),
                   ("layers 200", archive.layers, 200), ("layers 4000", archive.layers, 4000))
-        for tool, module in (("torch", "onnxscript"), ("torch-to-onnx", "torch_to_onnx")):
-            has = self.python and subprocess.run([self.python, "-c", f"import torch, {module}"],
+        for tool, module in (("torch", "onnxscript"), ("torch-to-onnx", "torch_to_onnx"), ("onnx2torch", "onnx2torch")):
+            has = self.python and subprocess.run([self.python, "-c", FINDS, "torch", module],
                                                  capture_output=True).returncode == 0
             if not has:
                 print(f"SKIP peer {tool}: no Python with torch and {module} (--peers PYTHON)")
@@ -161,7 +163,11 @@ class Bench:
                 self.peer(tool, name, self.model(name, make, argument))
 
     def peer(self, tool, name, path):
-        out = self.folder / "peer.onnx"
+        back = tool == "onnx2torch"
+        out = self.folder / ("peer.py" if back else "peer.onnx")
+        if back:
+            source, path = path, self.folder / f"{name}.onnx"
+            run([*convert(source, path, "embed"), "--opset", "13"])
         try:
             theirs = run([self.python, HERE / "peer.py", tool, path, out], 900)
         except subprocess.TimeoutExpired:
@@ -170,10 +176,14 @@ class Bench:
         except Failed as e:
             print(f"peer {tool}, {name}: fails ({str(e).splitlines()[-1][:80]})")
             return
-        for mode in ("link", "embed"):
-            ours = alternate(3, convert(path, out, mode))[0]
+        def remove():
+            for old in self.folder.glob("peer.*"):
+                old.unlink()
+        for mode in ("embed",) if back else ("link", "embed"):
+            ours = alternate(3, convert(path, out, mode), before=remove)[0]
+            bar = -20 if back else -100 if tool == "torch" and mode == "link" else None
             self.verdict(f"{tool}, {name}: {theirs[0]:.1f} s to t2o's {ours[0]:.3f} s ({mode})", theirs[0] / ours[0], "x",
-                         -100 if tool == "torch" and mode == "link" else None)
+                         bar)
             self.verdict(f"{tool}, {name}: peak memory ({mode})", theirs[2] / ours[2], "x")
 
 
