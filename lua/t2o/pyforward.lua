@@ -533,8 +533,10 @@ local function count_refs(fn)
   return count
 end
 
-local function width_of(e)
-  return #text.render(e, { name = function() return "value" end })
+-- How wide a statement is with names of usual length.
+local function width_of(s)
+  s.width = s.width or #text.render(s.e, { name = function() return "value" end })
+  return s.width
 end
 
 local function takes(s, top, count)
@@ -546,7 +548,8 @@ local function takes(s, top, count)
   end)
   if not found or not direct then return false end
   if s.cost + top.cost > MAX_COST and s.cost > 0 then return false end
-  return s.cost == 0 or width_of(s.e) + width_of(top.e) <= MAX_WIDTH
+  local free = s.cost == 0 and not s.took and (s.is_result or not top.took)
+  return free or width_of(s) + width_of(top) <= MAX_WIDTH
 end
 
 local function joined(a, b)
@@ -563,8 +566,9 @@ local function merge(statements, count)
     end
     while s.e and #out > 0 and takes(s, out[#out], count) do
       local top = table.remove(out)
+      s.width = width_of(s) + width_of(top) - #"value"
       text.substitute(s.e, top.single, top.e)
-      s.cost = s.cost + top.cost
+      s.cost, s.took = s.cost + top.cost, true
       s.hints = s.hints or top.hints
       s.nodes = joined(top.nodes, s.nodes)
     end

@@ -63,11 +63,14 @@ local function works_on(model, visit, n)
   return true
 end
 
-local function next_scope(nodes, i)
-  for j = i + 1, #nodes do
-    if nodes[j].scope then return nodes[j].scope end
+-- By a node's number: the module of the next node that is known to be in one.
+local function next_scopes(nodes)
+  local out, scope = {}, ""
+  for i = #nodes, 1, -1 do
+    out[i] = scope
+    scope = nodes[i].scope or scope
   end
-  return ""
+  return out
 end
 
 -- value -> the nodes that read it
@@ -99,12 +102,12 @@ local function is_inside(path, outer) return outer == "" or path == outer or pat
 -- The ends of blocks; what is left is marked as between the modules around it.
 local function spread(model, nodes, by_value)
   local visits = {} -- of the module that the last node was in and of those around it
-  local last, ended = "", false
+  local last, ended, next_scope = "", false, next_scopes(nodes)
   for i, n in ipairs(nodes) do
     if n.scope then
       ended = false
     else
-      local here = common(last, next_scope(nodes, i))
+      local here = common(last, next_scope[i])
       local scope = ended and here or last
       while scope ~= here and not (visits[scope] and works_on(model, visits[scope], n)) do scope = parent(scope) end
       n.scope = scope
@@ -124,22 +127,18 @@ local function spread(model, nodes, by_value)
   end
 end
 
--- The values that a set of nodes reads and does not make: how many.
-local function count_external(model, set)
-  local made, seen, count = {}, {}, 0
-  for n in pairs(set) do
-    for i = 1, n.node.outputs.n do made[model.resolve(n.node.outputs[i])] = true end
+-- Adds a node before others to { count = number, [value] = true }: what they read and do not make.
+local function add_external(model, external, n)
+  for i = 1, n.node.outputs.n do
+    local v = model.resolve(n.node.outputs[i])
+    if external[v] then external[v], external.count = nil, external.count - 1 end
   end
-  for n in pairs(set) do
-    for i = 1, n.node.inputs.n do
-      local v = core.is_value(n.node.inputs[i]) and model.resolve(n.node.inputs[i])
-      if v and not made[v] and not seen[v] and not model.weights[v] and not model.is_size(v) then
-        seen[v] = true
-        count = count + 1
-      end
+  for i = 1, n.node.inputs.n do
+    local v = core.is_value(n.node.inputs[i]) and model.resolve(n.node.inputs[i])
+    if v and not external[v] and not model.weights[v] and not model.is_size(v) then
+      external[v], external.count = true, external.count + 1
     end
   end
-  return count
 end
 
 -- The scope of all that reads a node's results, if it is one that goes on behind the node; nil where it is not.
@@ -155,13 +154,14 @@ end
 
 -- The beginning of the module of node number q: the longest row of nodes before it that works on one value.
 local function begin_at(model, nodes, q, by_value)
-  local set, scope, scopes, best = {}, nodes[q].scope, {}, nil
+  local set, scope, scopes, best, external = {}, nodes[q].scope, {}, nil, { count = 0 }
   local i = q - 1
   while i >= 1 and nodes[i].between and is_of_block(nodes[i].node) do
     scope = scope_of_readers(model, by_value, nodes[i], set, scope)
     if not scope then break end
     set[nodes[i]], scopes[i] = true, scope
-    if count_external(model, set) <= 1 then best = i end
+    add_external(model, external, nodes[i])
+    if external.count <= 1 then best = i end
     i = i - 1
   end
   for j = best or q, q - 1 do nodes[j].scope = scopes[j] end

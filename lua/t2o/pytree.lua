@@ -11,14 +11,13 @@ local M = {}
 -- "key,path,type;key,path,type": commas and semicolons in brackets belong to the type.
 local function parse_stack(stack)
   local out, depth, start, entry = {}, 0, 1, {}
-  for i = 1, #stack + 1 do
-    local c = stack:sub(i, i)
+  for at, c in (stack .. ";"):gmatch("()([%(%[%)%],;])") do
     if c == "(" or c == "[" then depth = depth + 1 end
     if c == ")" or c == "]" then depth = depth - 1 end
-    local ends = c == "" or (c == ";" and depth <= 0)
+    local ends = at > #stack or (c == ";" and depth <= 0)
     if ends or (c == "," and depth <= 0 and #entry < 2) then
-      entry[#entry + 1] = stack:sub(start, i - 1)
-      start = i + 1
+      entry[#entry + 1] = stack:sub(start, at - 1)
+      start = at + 1
     end
     if ends then
       if #entry == 3 then out[#out + 1] = { key = entry[1], path = entry[2], type = entry[3] } end

@@ -25,7 +25,9 @@ struct t2o_script {
     const char *root; /* of lua/ and rules/; NULL = the copy in the binary */
     struct rule_index *index; /* built-in rule files and the words in them */
     t2o_digest digest;        /* of all rules */
-    size_t memory;
+    size_t memory;                    /* Lua's */
+    size_t pieces;                    /* what of the arena is Lua's */
+    size_t size_of_rest;              /* what of the arena is not: the models' graphs */
     void *free_pieces[SMALL / PIECE]; /* of Lua's memory, by their size */
     int64_t ticks; /* hook calls left to the running rule */
 
@@ -52,6 +54,8 @@ t2o_script *script_of(lua_State *L);
 /* Calls the function under n arguments on the stack, with the limits of a rule. On failure puts E0602, E0605 or what
  * the error object says into the session and returns false with the stack as it was before the function. */
 bool script_call(t2o_script *k, int n_args, int n_results);
+/* The same for a call that looks at a whole graph: it may take longer for a larger one. */
+bool script_call_long(t2o_script *k, int n_args, int n_results);
 /* The message handler that it uses, as a Lua C function: turns an error into a table {code, message, place, trace}. */
 int l_on_error(lua_State *L);
 /* Reports the error object on top of the stack and pops it. */

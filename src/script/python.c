@@ -272,7 +272,7 @@ bool t2o_script_python(t2o_script *k, const t2o_program *program, t2o_python_mod
     if (!push_function(k, "t2o.python", "write"))
         return false;
     push_program(L, program);
-    if (!script_call(k, 1, 2)) /* text, weights */
+    if (!script_call_long(k, 1, 2)) /* text, weights */
         return false;
     const char *text = lua_tolstring(L, -2, &out->n);
     out->text = t2o_strndup(k->s->arena, text ? text : "", out->n);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-#define MEMORY_LIMIT ((size_t)256 << 20)
+#define MEMORY_LIMIT ((size_t)256 << 20) /* of Lua, beside what it may take for each byte of the graphs */
+#define MEMORY_A_BYTE 3
+#define TICKS_A_MEGABYTE 20
 #define TICK 1000000       /* instructions between two looks at the clock */
 #define TICKS_A_RULE 400   /* of them a rule may take: a few seconds */
 #define DECLINE "t2o.decline"
@@ -20,8 +22,11 @@ static void *take_piece(t2o_script *k, size_t size)
     void **list = &k->free_pieces[(size - 1) / PIECE], *p = *list;
     if (p)
         memcpy(list, p, sizeof *list);
-    else
-        p = t2o_alloc(k->s->arena, (size + PIECE - 1) / PIECE * PIECE);
+    else {
+        size = (size + PIECE - 1) / PIECE * PIECE;
+        k->pieces += size;
+        p = t2o_alloc(k->s->arena, size);
+    }
     return p;
 }
 
@@ -60,7 +65,7 @@ static void *allocate(void *ctx, void *p, size_t old, size_t size)
         give_piece(k, p, old);
         return NULL;
     }
-    if (size > old && k->memory + (size - old) > MEMORY_LIMIT)
+    if (size > old && k->memory + (size - old) > MEMORY_LIMIT + MEMORY_A_BYTE * k->size_of_rest)
         return NULL;
     void *grown = resize(k, p, old, size);
     if (grown)
@@ -258,20 +263,32 @@ static void watch(lua_State *L)
         lua_sethook(L, NULL, 0, 0);
 }
 
-bool script_call(t2o_script *k, int n_args, int n_results)
+static bool call_with(t2o_script *k, int n_args, int n_results, int64_t ticks)
 {
     lua_State *L = k->L;
     int base = lua_gettop(L) - n_args;
     watch(L);
     lua_pushcfunction(L, l_on_error);
     lua_insert(L, base);
-    k->ticks = TICKS_A_RULE;
+    k->ticks = ticks;
     int status = lua_pcall(L, n_args, n_results, base);
     lua_remove(L, base);
     if (status == LUA_OK)
         return true;
     script_report(k);
     return false;
+}
+
+bool script_call(t2o_script *k, int n_args, int n_results)
+{
+    k->size_of_rest = t2o_arena_used(k->s->arena) - k->pieces;
+    return call_with(k, n_args, n_results, TICKS_A_RULE);
+}
+
+bool script_call_long(t2o_script *k, int n_args, int n_results)
+{
+    k->size_of_rest = t2o_arena_used(k->s->arena) - k->pieces;
+    return call_with(k, n_args, n_results, TICKS_A_RULE + (int64_t)(k->size_of_rest >> 20) * TICKS_A_MEGABYTE);
 }
 
 /* ---- start ---- */
