@@ -745,70 +745,137 @@ for word in ([[self torch nn F math OrderedDict Path min max float range complex
   RESERVED[word] = true
 end
 
-local function give(fn, names, live, last, v, want, number, fixed)
-  if names[v] then return end
-  want = text.identifier(want)
-  local name, i = want, 1
-  while RESERVED[name] or pyrules.is_helper(name) or (live[name] and last[live[name]] and last[live[name]] > number)
-    or (live[name] and fixed) or fn.taken[name] do
-    i = i + 1
-    name = want .. "_" .. i
+-- Numbers from which the least is taken: a heap.
+local function put(heap, x)
+  local i = #heap + 1
+  while i > 1 and heap[i // 2] > x do
+    heap[i] = heap[i // 2]
+    i = i // 2
   end
-  names[v] = name
-  live[name] = v
+  heap[i] = x
+end
+
+local function take(heap)
+  local least, x = heap[1], table.remove(heap)
+  if #heap == 0 then return least end
+  local i, n = 1, #heap
+  while 2 * i <= n do
+    local child = 2 * i
+    if child < n and heap[child + 1] < heap[child] then child = child + 1 end
+    if heap[child] >= x then break end
+    heap[i] = heap[child]
+    i = child
+  end
+  heap[i] = x
+  return least
+end
+
+-- Names given so far: value -> name, name -> the value that had it last; of each stem the numbers that are free again
+-- and the largest that was looked at; and by the number of a statement what gets free behind it.
+local function new_names(last)
+  return { of = {}, holder = {}, last = last, free = {}, top = {}, due = {}, now = 0 }
+end
+
+-- Number i of a stem is free behind statement `number`.
+local function free_after(names, stem, i, number)
+  if number and number > names.now then
+    local due = names.due[number] or {}
+    names.due[number] = due
+    due[#due + 1] = { stem, i }
+  else
+    put(names.free[stem], i)
+  end
+end
+
+local function advance(names, number)
+  for n = names.now + 1, number do
+    for _, entry in ipairs(names.due[n] or {}) do put(names.free[entry[1]], entry[2]) end
+    names.due[n] = nil
+  end
+  names.now = math.max(names.now, number)
+end
+
+-- The name that is wanted, or with the least number behind it that no value has which is read behind statement
+-- `number`; where it is fixed, that no value has had.
+local function give(names, v, want, number, fixed)
+  if names.of[v] then return end
+  local stem, last, aside, name, i = text.identifier(want), names.last, {}, nil, nil
+  advance(names, number)
+  local free = names.free[stem] or {}
+  names.free[stem] = free
+  while not name do
+    if #free > 0 then
+      i = take(free)
+    else
+      i = (names.top[stem] or 0) + 1
+      names.top[stem] = i
+    end
+    local try = i == 1 and stem or stem .. "_" .. i
+    local holder = names.holder[try]
+    local busy = holder and (last[holder] or 0) > number
+    if busy and last[holder] > names.now then
+      free_after(names, stem, i, last[holder])
+    elseif busy or holder and fixed then
+      aside[#aside + 1] = i
+    elseif not RESERVED[try] and not pyrules.is_helper(try) then
+      name = try
+    end
+  end
+  for _, other in ipairs(aside) do put(free, other) end
+  names.of[v], names.holder[name] = name, v
+  free_after(names, stem, i, last[v])
 end
 
 -- A name for what an operator or a module makes, where the source gives none.
-local function own_name(s, names)
+local function own_name(s, name_of)
   local first
   text.each_ref(s.e, function(v) first = first or v end)
   if s.module then
     local leaf = s.module:match("([^%.]+)$")
-    if first and s.dies and s.dies[first] and names[first] then return names[first]:gsub("_%d+$", "") end
+    if first and s.dies and s.dies[first] and name_of[first] then return name_of[first]:gsub("_%d+$", "") end
     return leaf:find("^%d") and "x" or leaf:gsub("_%d+$", "")
   end
-  if first and s.dies and s.dies[first] and names[first] then return (names[first]:gsub("_%d+$", "")) end
+  if first and s.dies and s.dies[first] and name_of[first] then return (name_of[first]:gsub("_%d+$", "")) end
   return "y"
 end
 
-local function name_statement(fn, s, names, live, last)
+local function name_statement(s, names)
   s.dies = {}
   if s.e then
     text.each_ref(s.e, function(v)
-      if last[v] == s.number then s.dies[v] = true end
+      if names.last[v] == s.number then s.dies[v] = true end
     end)
   end
   local hints = s.hints
   local i = 0
   each_target(s.targets, function(v)
     i = i + 1
-    local want = hints and (hints[i] or (#hints == 1 and hints[1])) or own_name(s, names)
+    local want = hints and (hints[i] or (#hints == 1 and hints[1])) or own_name(s, names.of)
     local from = s.copies and #s.e == 1 and s.e[1].ref
-    if from and s.dies[from] and names[from] then want = names[from] end
-    give(fn, names, live, last, v, want, s.number)
+    if from and s.dies[from] and names.of[from] then want = names.of[from] end
+    give(names, v, want, s.number)
   end)
 end
 
-local function name_all(fn, statements, names, live, last)
+local function name_all(statements, names)
   for _, s in ipairs(statements) do
-    for _, v in ipairs(s.declares or {}) do give(fn, names, live, last, v[1], v[2], s.last_number, true) end
-    for _, block in ipairs(s.blocks or {}) do name_all(fn, block, names, live, last) end
-    name_statement(fn, s, names, live, last)
+    for _, v in ipairs(s.declares or {}) do give(names, v[1], v[2], s.last_number, true) end
+    for _, block in ipairs(s.blocks or {}) do name_all(block, names) end
+    name_statement(s, names)
   end
 end
 
 --- Names of all variables: value -> text.
 function M.names(fn)
-  local names, live, last = {}, {}, last_uses(fn)
-  fn.taken = {}
+  local names = new_names(last_uses(fn))
   for i, v in ipairs(fn.inputs) do
     local want = fn.input_names and fn.input_names[i] or (i == 1 and "x") or fn.model.hint(v)
     if #fn.inputs == 1 and not fn.input_names then want = "x" end
-    give(fn, names, live, last, v, want, 0, true)
+    give(names, v, want, 0, true)
   end
-  for _, size in ipairs(fn.sizes) do give(fn, names, live, last, size, "size", 0, true) end
-  name_all(fn, fn.statements, names, live, last)
-  return names
+  for _, size in ipairs(fn.sizes) do give(names, size, "size", 0, true) end
+  name_all(fn.statements, names)
+  return names.of
 end
 
 --- Numbers in place of names: equal for functions that do the same.
