@@ -1,6 +1,7 @@
 -- rules/onnx/index.lua: elements picked, written and ordered by index.
 
 local core = require("t2o.core")
+local backsign = require("t2o.backsign")
 local onnx = require("t2o.back").registry
 local util = require("t2o.util")
 
@@ -8,34 +9,8 @@ local function rank_of(v) return core.field(v, "known_rank") and v.rank or nil e
 
 local function is_int(x) return math.type(x) == "integer" end
 
-local function op_of(v)
-  local node = core.producer(v)
-  return node and node.op or ""
-end
-
-local COUNTS_UP = {
-  topk = true, argmax = true, argmin = true, argsort = true, arange = true, nonzero = true, sort = true,
-}
-
-local SOME_OF = {
-  slice = true, select = true, expand = true, reshape = true, view = true, unsqueeze = true, squeeze = true,
-  flatten = true, permute = true, transpose = true, to = true,
-}
-
--- Whether indices are certainly not negative.
-local function not_negative(t, v)
-  if COUNTS_UP[op_of(v):match("::([^%.]+)")] then return true end
-  for _ = 1, 16 do -- some of a constant's elements, in whatever shape
-    local name = op_of(v):match("::([^%.]+)")
-    if v.is_constant or not SOME_OF[name] then break end
-    v = core.producer(v).inputs[1]
-  end
-  local numbers = t.numbers(v)
-  for _, x in ipairs(numbers or {}) do
-    if x < 0 then return false end
-  end
-  return numbers ~= nil
-end
+-- What makes no negative numbers, in any case or of numbers that are none; see lua/t2o/backsign.lua.
+local not_negative = backsign.not_negative
 
 -- Indices of a dim counted from its start.
 local function from_start(t, index, x, axis)
@@ -62,11 +37,20 @@ end
 
 -- ---- picked ----
 
--- Rows of a weight by number: an embedding.
-local function is_embedding(n)
+-- Whether the node is the only one of a module whose weight it reads, or of one that is called an embedding.
+local function is_from_embedding(n)
+  local modules = n.node and core.modules(n.node) or {}
+  local path, class = modules[#modules - 1], modules[#modules]
+  if not path then return false end
+  return class:find("Embedding$") ~= nil or class == "" and n.data.name:gsub("^p_", "") == path .. ".weight"
+end
+
+-- Rows of a weight by numbers that are not counted from the end: an embedding.
+local function is_embedding(t, n)
   local x, index = n.data, n.indices
-  return n.axis == 0 and core.signature(x).spec == "PARAMETER" and x.rank == 2 and not index.is_constant
-    and (rank_of(index) or 0) >= 1
+  if n.axis ~= 0 or core.signature(x).spec ~= "PARAMETER" or x.rank ~= 2 then return false end
+  if index.is_constant or (rank_of(index) or 0) < 1 then return false end
+  return is_from_embedding(n) or not_negative(t, index, x.name:find("weight$") ~= nil)
 end
 
 onnx:rule("Gather(data, indices) {axis=0}", function(t, n)
@@ -74,7 +58,7 @@ onnx:rule("Gather(data, indices) {axis=0}", function(t, n)
   local axis = n.axis < 0 and util.dim(n.axis, x.rank) or n.axis
   local one = t.number(index)
   if one and rank_of(index) == 0 then return t.aten["select.int"](x, axis, one) end
-  if is_embedding(n) then return t.aten.embedding(x, index) end
+  if is_embedding(t, n) then return t.aten.embedding(x, index) end
   local y, back = widened(t, x)
   return back(t.aten["index.Tensor"](y, at(axis, index)))
 end)
