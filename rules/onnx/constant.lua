@@ -1,9 +1,11 @@
 -- rules/onnx/constant.lua: what is made of sizes and numbers; dtypes.
 
 local core = require("t2o.core")
-local onnx = require("t2o.back").registry
+local back = require("t2o.back")
 local backhalf = require("t2o.backhalf")
 local backmath = require("t2o.backmath")
+local util = require("t2o.util")
+local onnx = back.registry
 
 local function rank_of(v) return core.field(v, "known_rank") and v.rank or nil end
 
@@ -55,19 +57,53 @@ onnx:rule("ConstantOfShape(input) {value}", function(t, n)
   return filled(t, { t.helper.to_list(n.input) }, value, dtype)
 end)
 
-local function number_of(t, v)
-  local x = t.number(v)
-  if x then return x end
-  if v.dtype:find("int") then return t.item(v) end
+local function read(t, v, dtype)
+  if dtype:find("int") then return t.item(v) end
   return t.aten._local_scalar_dense(v)
 end
 
+local function number_of(t, v) return t.number(v) or read(t, v, v.dtype) end
+
+back.t.declare("torch", "sym_max(SymInt a, SymInt b) -> SymInt")
+back.t.declare("torch", "sym_min(SymInt a, SymInt b) -> SymInt")
+
+-- Whether it is known that b does not lie before a.
+local function in_order(a, b)
+  if math.type(a) and math.type(b) then return a <= b end
+  if core.is_value(a) or core.is_value(b) then return false end
+  return util.compare(b + 1, a) == 1 -- sizes are whole
+end
+
+-- The limit, or the start where that is behind it; name: "max", for negative steps "min".
+local function bounded(t, n, name, start, limit)
+  if not (core.is_value(start) or core.is_value(limit)) then
+    return math.type(start) and math.type(limit) and math[name](start, limit) or util[name](start, limit)
+  end
+  if t.python then return t.torch["sym_" .. name](start, limit) end
+  -- in an archive of tensors, whose numbers have a name there
+  if math.type(start) then
+    return read(t, t.aten[name == "max" and "clamp_min" or "clamp_max"](n.limit, start), n.limit.dtype)
+  end
+  return read(t, t.aten[name .. "imum"](n.limit, n.start), n.limit.dtype)
+end
+
+-- A limit before the start makes nothing in ONNX, where torch.arange raises.
 onnx:rule("Range(start, limit, delta)", function(t, n)
   local start, limit, delta = number_of(t, n.start), number_of(t, n.limit), number_of(t, n.delta)
   local dtype = n.outputs[1].dtype
-  if delta ~= 1 then return t.aten["arange.start_step"](start, limit, delta, { dtype = dtype }) end
-  if start ~= 0 then return t.aten["arange.start"](start, limit, { dtype = dtype }) end
-  return t.aten.arange(limit, { dtype = dtype })
+  if not math.type(delta) and t.python then return t.helper.counted(start, limit, delta, { dtype = dtype }) end
+  if math.type(delta) and delta > 0 and not in_order(start, limit) then limit = bounded(t, n, "max", start, limit) end
+  if math.type(delta) and delta < 0 and not in_order(limit, start) then limit = bounded(t, n, "min", start, limit) end
+  local held = backmath.computing(dtype)
+  local y
+  if delta ~= 1 then
+    y = t.aten["arange.start_step"](start, limit, delta, { dtype = held })
+  elseif start ~= 0 then
+    y = t.aten["arange.start"](start, limit, { dtype = held })
+  else
+    y = t.aten.arange(limit, { dtype = held })
+  end
+  return backmath.narrow(y, dtype)
 end)
 
 onnx:rule("EyeLike(input) {dtype, k=0}", function(t, n)

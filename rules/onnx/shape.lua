@@ -225,23 +225,31 @@ local function equal_parts(list)
   return true
 end
 
+-- The sizes of so many parts: all the same but the last ones, which get what is left.
+local function parts_of(size, count)
+  local sizes, each = {}, (size + count - 1) // count
+  for i = 1, count do sizes[i] = util.max(util.min(each, size - (i - 1) * each), 0) end
+  return sizes
+end
+
 onnx:rule("Split(input, split?) {axis=0}", function(t, n)
   local count = n.outputs.n
   if n.split then
-    local sizes = t.sizes(n.split)
+    local sizes = t.sizes(n.split, count)
     if #sizes == 1 then return n.input end
     if all_ints(sizes) and equal_parts(sizes) and sizes[1] > 0 then
       return table.unpack(t.list(count, "aten::split.Tensor", n.input, sizes[1], n.axis))
     end
     return table.unpack(t.list(count, "aten::split_with_sizes", n.input, sizes, n.axis))
   end
-  local size = rank_of(n.input) and n.input:size(util.dim(n.axis, n.input.rank))
-  if not is_int(size) or size % count == 0 and size > 0 then
+  local size = rank_of(n.input) and n.input:size(util.dim(n.axis, n.input.rank)) or nil
+  local even = size and size % count == 0
+  if even and size ~= 0 or not n.attrs.num_outputs and not is_int(size) then -- what does not come out even is an error
     return table.unpack(t.list(count, "aten::chunk", n.input, count, n.axis))
   end
-  local sizes, each = {}, (size + count - 1) // count
-  for i = 1, count do sizes[i] = math.max(math.min(each, size - (i - 1) * each), 0) end
-  return table.unpack(t.list(count, "aten::split_with_sizes", n.input, sizes, n.axis))
+  if t.python and not is_int(size) then return table.unpack(t.list(count, "helper::split_evenly", n.input, count, n.axis)) end
+  if not size then t.decline("parts of a dim of unknown size") end
+  return table.unpack(t.list(count, "aten::split_with_sizes", n.input, parts_of(size, count), n.axis))
 end)
 
 local FAR = 0x7fffffff -- what stands for the end of a dim, as 32 bits have it

@@ -91,6 +91,13 @@ def slice_dims(x, starts, ends, axes=None, steps=None):
         x = x.index_select(axis, torch.tensor(places, dtype=torch.int64, device=x.device))
     return x]=])
 
+python:helper("split_evenly(Tensor x, int count, int dim) -> Tensor[]", [=[
+def split_evenly(x, count, dim):
+    """So many parts of one size along a dim; the last ones get what is left."""
+    size = x.shape[dim]
+    each = -(-size // count)
+    return x.split([max(min(each, size - i * each), 0) for i in range(count)], dim)]=])
+
 python:helper("pad_dims(Tensor x, Tensor pads, Tensor? value=None, Tensor? axes=None, str mode='constant') "
               .. "-> Tensor", [=[
 def pad_dims(x, pads, value=None, axes=None, mode="constant"):
@@ -166,6 +173,13 @@ def erase_item(items, index):
     items = list(items)
     del items[index]
     return items]=])
+
+python:helper("counted(SymFloat start, SymFloat limit, SymFloat step, ScalarType dtype, "
+  .. "Device? device=None) -> Tensor", [=[
+def counted(start, limit, step, dtype, device=None):
+    """torch.arange, which is empty where the steps lead away from the limit."""
+    limit = max(start, limit) if step > 0 else min(start, limit)
+    return torch.arange(start, limit, step, device=device).to(dtype)]=])
 
 -- ---- dtypes that PyTorch has not, or does not convert to ----
 
