@@ -21,6 +21,14 @@ function M.computing(dtype) return WIDE[dtype] or M.is_float8(dtype) and "float3
 --- v in the dtype in which PyTorch computes.
 function M.wide(v) return t.to(v, M.computing(v.dtype)) end
 
+--- v where PyTorch has kernels for it, and what makes a result of the dtype that it had: for what only moves elements.
+function M.widened(v)
+  local dtype = v.dtype
+  local wide = WIDE[dtype]
+  if not wide then return v, function(y) return y end end
+  return t.to(v, wide), function(y) return t.aten["to.dtype"](y, dtype) end
+end
+
 local function has_rank(v) return core.field(v, "known_rank") end
 
 --- What stands for v in a call that takes a tensor or a number: a constant of one number as that number.
@@ -52,6 +60,13 @@ local LOWEST = math.mininteger
 
 --- The same order, but signed.
 function M.flip(v) return t.aten["bitwise_xor.Scalar"](v, LOWEST) end
+
+--- The same as `widened`, in the order of the numbers.
+function M.ordered(v)
+  local wide, back = M.widened(v)
+  if v.dtype ~= "uint64" then return wide, back end
+  return M.flip(wide), function(y) return back(M.flip(y)) end
+end
 
 --- Compares: op is "lt", "le", "gt", "ge" of the operands' own dtypes.
 function M.compare(op, a, b)

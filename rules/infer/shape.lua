@@ -164,7 +164,7 @@ local function forward(d, start, stop, step)
   elseif infer.not_negative(stop) then
     stop = infer.min(stop, d)
   elseif core.compare(stop, 0) == -1 then
-    stop = stop == math.mininteger and 0 or d + stop
+    stop = math.type(stop) == "integer" and stop < -HUGE and 0 or d + stop
   else
     return nil
   end

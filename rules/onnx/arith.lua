@@ -89,16 +89,19 @@ local function fold(n, step)
   return out
 end
 
-onnx:rule("Sum(data_0)", function(t, n)
+local function sum(t, n)
   return fold(n, function(a, b)
     local x, y = pair(a, b)
     return t.aten["add.Tensor"](x, y)
   end)
+end
+
+onnx:rule("Sum(data_0)", function(t, n)
+  return n.inputs.n > 1 and narrow(sum(t, n), n.inputs[1].dtype) or n.inputs[1]
 end)
 
 onnx:rule("Mean(data_0)", function(t, n)
-  local sum = fold(n, function(x, y) return t.aten["add.Tensor"](x, y) end)
-  return n.inputs.n > 1 and t.aten["div.Tensor"](sum, n.inputs.n) or sum
+  return n.inputs.n > 1 and narrow(t.aten["div.Tensor"](sum(t, n), n.inputs.n), n.inputs[1].dtype) or n.inputs[1]
 end)
 
 local function extreme(header, name, clamp)

@@ -108,9 +108,9 @@ end)
 
 onnx:rule("EyeLike(input) {dtype, k=0}", function(t, n)
   local x, dtype = n.input, n.outputs[1].dtype
-  if n.k == 0 then return t.aten["eye.m"](x:size(0), x:size(1), { dtype = dtype }) end
-  local ones = t.aten.ones_like(x, { dtype = dtype })
-  return t.aten.triu(t.aten.tril(ones, n.k), n.k)
+  local held = { dtype = backmath.computing(dtype) }
+  if n.k == 0 then return backmath.narrow(t.aten["eye.m"](x:size(0), x:size(1), held), dtype) end
+  return backmath.narrow(t.aten.triu(t.aten.tril(t.aten.ones_like(x, held), n.k), n.k), dtype)
 end)
 
 -- ---- dtypes ----

@@ -1,9 +1,11 @@
 -- rules/onnx/index.lua: elements picked, written and ordered by index.
 
 local core = require("t2o.core")
+local backmath = require("t2o.backmath")
 local backsign = require("t2o.backsign")
 local onnx = require("t2o.back").registry
 local util = require("t2o.util")
+local ordered, widened = backmath.ordered, backmath.widened
 
 local function rank_of(v) return core.field(v, "known_rank") and v.rank or nil end
 
@@ -17,15 +19,6 @@ local function from_start(t, index, x, axis)
   index = t.to(index, "int64")
   if not_negative(t, index) then return index end
   return t.aten["remainder.Scalar"](index, x:size(axis))
-end
-
--- Where PyTorch has no kernel for unsigned integers: there and back.
-local WIDER = { uint16 = "int32", uint32 = "int64", uint64 = "int64" }
-
-local function widened(t, v)
-  local dtype = v.dtype
-  if WIDER[dtype] then return t.to(v, WIDER[dtype]), function(y) return t.aten["to.dtype"](y, dtype) end end
-  return v, function(y) return y end
 end
 
 -- The list of n times nothing, with index i (from 0) being v.
@@ -59,13 +52,13 @@ onnx:rule("Gather(data, indices) {axis=0}", function(t, n)
   local one = t.number(index)
   if one and rank_of(index) == 0 then return t.aten["select.int"](x, axis, one) end
   if is_embedding(t, n) then return t.aten.embedding(x, index) end
-  local y, back = widened(t, x)
+  local y, back = widened(x)
   return back(t.aten["index.Tensor"](y, at(axis, index)))
 end)
 
 onnx:rule("GatherElements(data, indices) {axis=0}", function(t, n)
   local axis = n.axis
-  local x, back = widened(t, n.data)
+  local x, back = widened(n.data)
   return back(t.aten.gather(x, axis, from_start(t, n.indices, n.data, axis)))
 end)
 
@@ -90,22 +83,28 @@ local function index_list(t, x, indices, batch)
 end
 
 onnx:rule("GatherND(data, indices) {batch_dims=0}", function(t, n)
-  local x, back = widened(t, n.data)
+  local x, back = widened(n.data)
   return back(t.aten["index.Tensor"](x, index_list(t, n.data, n.indices, n.batch_dims)))
 end)
 
 onnx:rule("Compress(input, condition) {axis}", function(t, n)
   local keep = t.aten["select.int"](t.aten.nonzero(n.condition), 1, 0)
-  local x, back = widened(t, n.attrs.axis and n.input or t.aten.reshape(n.input, { -1 }))
+  local x, back = widened(n.attrs.axis and n.input or t.aten.reshape(n.input, { -1 }))
   return back(t.aten.index_select(x, n.attrs.axis or 0, keep))
 end)
 
-onnx:rule("NonZero(X)", function(t, n) return t.aten.t(t.aten.nonzero((widened(t, n.X)))) end)
+-- A number without dims counts as one of a dim.
+onnx:rule("NonZero(X)", function(t, n)
+  local x, rank = widened(n.X), rank_of(n.X)
+  if not rank and t.python then x = t.helper.with_a_dim(x) end
+  if rank == 0 then x = t.aten.reshape(x, { 1 }) end
+  return t.aten.t(t.aten.nonzero(x))
+end)
 
 onnx:rule("Where(condition, X, Y)", function(t, n)
   local x, y = t.literal(n.X), t.literal(n.Y)
-  if y and not x and not WIDER[n.X.dtype] then return t.aten["where.ScalarOther"](n.condition, n.X, y) end
-  if x and not y and not WIDER[n.X.dtype] then return t.aten["where.ScalarSelf"](n.condition, x, n.Y) end
+  if y and not x and backmath.computing(n.X.dtype) == n.X.dtype then return t.aten["where.ScalarOther"](n.condition, n.X, y) end
+  if x and not y and backmath.computing(n.X.dtype) == n.X.dtype then return t.aten["where.ScalarSelf"](n.condition, x, n.Y) end
   return t.aten["where.self"](n.condition, n.X, n.Y)
 end)
 
@@ -113,10 +112,16 @@ end)
 
 local REDUCE = { add = "sum", mul = "prod", max = "amax", min = "amin" }
 
+-- What is written to, what is written, and what makes the result: in their order for the largest and the smallest.
+local function operands(n)
+  local take = (n.reduction == "max" or n.reduction == "min") and ordered or widened
+  local x, back = take(n.data)
+  return x, (take(n.updates)), back
+end
+
 onnx:rule("ScatterElements(data, indices, updates) {axis=0, reduction='none'}", function(t, n)
   local index = from_start(t, n.indices, n.data, n.axis)
-  local x, back = widened(t, n.data)
-  local updates = widened(t, n.updates)
+  local x, updates, back = operands(n)
   if n.reduction == "none" then return back(t.aten["scatter.src"](x, n.axis, index, updates)) end
   if n.reduction == "add" then return back(t.aten.scatter_add(x, n.axis, index, updates)) end
   return back(t.aten["scatter_reduce.two"](x, n.axis, index, updates, REDUCE[n.reduction]))
@@ -137,8 +142,7 @@ local function joined_index(t, x, indices, count)
 end
 
 onnx:rule("ScatterND(data, indices, updates) {reduction='none'}", function(t, n)
-  local x, back = widened(t, n.data)
-  local updates = widened(t, n.updates)
+  local x, updates, back = operands(n)
   if n.reduction == "none" or n.reduction == "add" then
     local list = index_list(t, n.data, n.indices, 0)
     return back(t.aten.index_put(x, list, updates, n.reduction == "add" or nil))
@@ -164,17 +168,15 @@ onnx:rule("TensorScatter(past_cache, update, write_indices?) {axis=-2, mode='lin
     positions = t.aten["add.Tensor"](t.aten.reshape(n.write_indices, first), positions)
   end
   if n.mode == "circular" then positions = t.aten["remainder.Scalar"](positions, x:size(axis)) end
-  return t.aten["scatter.src"](x, axis, t.aten.expand_as(positions, n.update), n.update)
+  local wide, back = widened(x)
+  return back(t.aten["scatter.src"](wide, axis, t.aten.expand_as(positions, n.update), (widened(n.update))))
 end)
 
 -- ---- the largest, in order ----
 
--- Numbers that PyTorch can compare.
-local function comparable(t, v) return (widened(t, v)) end
-
 for op, name in pairs { ["ArgMax"] = "argmax", ["ArgMin"] = "argmin" } do
   onnx:rule(op .. "(data) {axis=0, keepdims=1, select_last_index=0}", function(t, n)
-    local x, axis, keeps = comparable(t, n.data), n.axis, n.keepdims ~= 0
+    local x, axis, keeps = ordered(n.data), n.axis, n.keepdims ~= 0
     if n.select_last_index == 0 then return t.aten[name](x, axis, keeps or nil) end
     local last = t.aten[name](t.aten.flip(x, { axis }), axis, keeps or nil)
     return t.aten["rsub.Scalar"](last, n.data:size(axis) - 1)
@@ -182,7 +184,7 @@ for op, name in pairs { ["ArgMax"] = "argmax", ["ArgMin"] = "argmin" } do
 end
 
 onnx:rule("TopK(X, K) {axis=-1, largest=1, sorted=1}", function(t, n)
-  local x, back = widened(t, n.X)
+  local x, back = ordered(n.X)
   local k = t.item(n.K)
   -- of equal elements those in front are taken, for which topk does not vouch
   local values, indices = t.aten["sort.stable"](x, { stable = true, dim = n.axis, descending = n.largest ~= 0 })
@@ -194,7 +196,7 @@ end)
 
 -- Rows (or elements) without repetition, the first place of each, which one each element is, and how many there are.
 onnx:rule("Unique(X) {axis, sorted=1}", function(t, n)
-  local x, back = widened(t, n.X)
+  local x, back = ordered(n.X)
   local axis = n.attrs.axis
   local y, inverse, counts
   if axis then
@@ -209,9 +211,9 @@ onnx:rule("Unique(X) {axis, sorted=1}", function(t, n)
   local first = t.aten["scatter_reduce.two"](far, 0, inverse, at_each, "amin")
   if n.sorted ~= 0 then return back(y), first, inverse, counts end
   local order = t.aten.argsort(first)
-  local function ordered(v, dim) return t.aten.index_select(v, dim, order) end
+  local function sorted(v, dim) return t.aten.index_select(v, dim, order) end
   inverse = t.aten["index.Tensor"](t.aten.argsort(order), { inverse })
-  return back(ordered(y, axis)), ordered(first, 0), inverse, ordered(counts, 0)
+  return back(sorted(y, axis)), sorted(first, 0), inverse, sorted(counts, 0)
 end)
 
 onnx:rule("ReverseSequence(input, sequence_lens) {batch_axis=1, time_axis=0}", function(t, n)
@@ -226,7 +228,7 @@ onnx:rule("ReverseSequence(input, sequence_lens) {batch_axis=1, time_axis=0}", f
   steps = t.aten.reshape(steps, shape)
   local mirrored = t.aten["sub.Tensor"](t.aten["sub.Scalar"](lengths, 1), steps)
   local index = t.aten["where.self"](t.aten["lt.Tensor"](steps, lengths), mirrored, steps)
-  local y, back = widened(t, x)
+  local y, back = widened(x)
   return back(t.aten.gather(y, n.time_axis, t.aten.expand_as(index, x)))
 end)
 
@@ -257,7 +259,7 @@ end)
 
 for op, name in pairs { [1] = "triu", [0] = "tril" } do
   onnx:rule("Trilu(input, k?) {upper=1}", { when = function(n) return n.upper == op end }, function(t, n)
-    local x, back = widened(t, n.input)
+    local x, back = widened(n.input)
     local k = n.k and (t.item(n.k)) or 0
     return back(t.aten[name](x, k ~= 0 and k or nil))
   end)

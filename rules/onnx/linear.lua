@@ -1,26 +1,23 @@
 -- rules/onnx/linear.lua: products of matrices.
 
 local core = require("t2o.core")
+local backmath = require("t2o.backmath")
 local forms = require("t2o.backforms")
 local linear = require("t2o.backlinear")
 local types = require("t2o.types")
 local onnx = require("t2o.back").registry
 
--- Unsigned integers beyond 8 bits, for which PyTorch has no products, in a wider dtype.
-local WIDER = { uint16 = "int32", uint32 = "int64", uint64 = "int64" }
-
 -- fn of the tensors, in a dtype that PyTorch computes in.
-local function widened(t, dtype, fn, ...)
-  local wide = WIDER[dtype]
-  if not wide then return fn(...) end
+local function in_wide(dtype, fn, ...)
+  if backmath.computing(dtype) == dtype then return fn(...) end
   local args = table.pack(...)
-  for i = 1, args.n do args[i] = args[i] and t.to(args[i], wide) end
-  return t.aten["to.dtype"](fn(table.unpack(args, 1, args.n)), dtype)
+  for i = 1, args.n do args[i] = args[i] and backmath.wide(args[i]) end
+  return backmath.narrow(fn(table.unpack(args, 1, args.n)), dtype)
 end
 
 onnx:rule("MatMul(A, B)", function(t, n)
   return linear.product(t, n) or forms.attention(t, n)
-    or widened(t, n.outputs[1].dtype, t.aten.matmul, n.A, n.B)
+    or in_wide(n.outputs[1].dtype, t.aten.matmul, n.A, n.B)
 end)
 
 -- A bias of one number a column, as layers have it.
@@ -55,7 +52,7 @@ local function gemm(t, n, a, b, c)
 end
 
 onnx:rule("Gemm(A, B, C?) {alpha=1.0, beta=1.0, transA=0, transB=0}", function(t, n)
-  return widened(t, n.outputs[1].dtype, function(a, b, c) return gemm(t, n, a, b, c) end, n.A, n.B, n.C)
+  return in_wide(n.outputs[1].dtype, function(a, b, c) return gemm(t, n, a, b, c) end, n.A, n.B, n.C)
 end)
 
 onnx:rule("Einsum()", function(t, n)

@@ -108,9 +108,10 @@ end)
 
 -- ---- the extremes ----
 
+-- By their bits, as PyTorch computes with them.
 local SMALLEST = { uint8 = 0, uint16 = 0, uint32 = 0, uint64 = 0, int8 = -128, int16 = -32768, int32 = -2147483648,
   int64 = math.mininteger, bool = false }
-local LARGEST = { uint8 = 255, uint16 = 65535, uint32 = 4294967295, int8 = 127, int16 = 32767, int32 = 2147483647,
+local LARGEST = { uint8 = 255, uint16 = 65535, uint32 = 4294967295, uint64 = -1, int8 = 127, int16 = 32767, int32 = 2147483647,
   int64 = math.maxinteger, bool = true }
 
 -- Elements of a value; nil where they are known at run time only.
@@ -133,7 +134,8 @@ local function extreme(header, name, of_nothing, infinity)
     if is_empty(x, n.outputs[1]) then
       local value = of_nothing[dtype]
       if value == nil then value = backmath.is_float(dtype) and infinity or t.decline("the extreme of nothing") end
-      return t.aten.full(n.outputs[1].shape, value, { dtype = dtype })
+      local all = t.aten.full(n.outputs[1].shape, value, { dtype = backmath.computing(dtype) })
+      return backmath.narrow(all, dtype)
     end
     x = backmath.wide(x)
     if dtype == "uint64" then x = backmath.flip(x) end

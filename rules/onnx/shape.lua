@@ -3,6 +3,7 @@
 local core = require("t2o.core")
 local pieces = require("t2o.pieces")
 local back = require("t2o.back")
+local backmath = require("t2o.backmath")
 local util = require("t2o.util")
 local onnx = back.registry
 
@@ -15,6 +16,13 @@ local function is_int(x) return math.type(x) == "integer" end
 local function all_ints(list)
   for i = 1, list.n or #list do
     if not is_int(list[i]) then return false end
+  end
+  return true
+end
+
+local function all_known(list)
+  for i = 1, list.n or #list do
+    if core.is_value(list[i]) then return false end
   end
   return true
 end
@@ -263,6 +271,7 @@ end
 -- Start and stop, as far as they say more than that all is taken.
 local function trimmed(start, stop, size)
   if is_int(start) and start <= -FAR then start = 0 end
+  if is_int(stop) and stop <= -FAR then stop = 0 end
   if is_int(stop) and (stop >= FAR or is_int(size) and stop >= size) then stop = END end
   return start, stop
 end
@@ -277,19 +286,28 @@ local function cuts_of(t, n)
     local axis, step = axes and axes[i] or i - 1, steps and steps[i] or 1
     if rank then axis = util.dim(axis, rank) end
     local start, stop = starts[i], stops[i]
-    if step < 0 and not (is_int(start) and is_int(stop)) then return nil end
+    if step < 0 and not (is_int(start) and is_int(stop) and (rank or start >= -1)) then return nil end
     if step > 0 then start, stop = trimmed(start, stop, rank and n.data:size(axis)) end
     if step ~= 1 or start ~= 0 or stop ~= END then out[#out + 1] = { axis, start, stop, step } end
   end
   return out
 end
 
+-- The place where a walk backwards begins, behind it: one that lies before the dim is moved to its first element.
+local function behind_start(start, size)
+  if start == -1 or start >= FAR then return END end
+  if start >= 0 then return is_int(size) and start + 1 >= size and END or start + 1 end
+  return is_int(size) and math.max(start + size, 0) + 1 or util.max(size + (start + 1), 1)
+end
+
 -- The elements from stop + 1 to start, turned round.
-local function backwards(t, x, axis, start, stop, step)
+local function backwards(t, n, x, cut)
+  local axis, start, stop, step = table.unpack(cut)
+  local size = rank_of(n.data) and n.data:size(axis)
   local first = (stop == -1 or stop >= FAR) and END or stop + 1
-  local last = start == -1 and END or start + 1
+  if is_int(size) and first < 0 then first = math.max(first + size, 0) end
   if first <= -FAR then first = 0 end
-  if last >= FAR then last = END end
+  local last = behind_start(start, size)
   local y = (first == 0 and last == END) and x or t.aten["slice.Tensor"](x, axis, first, last, 1)
   y = t.aten.flip(y, { axis })
   return step == -1 and y or t.aten["slice.Tensor"](y, axis, 0, END, -step)
@@ -297,9 +315,17 @@ end
 
 local function all_forwards(cuts)
   for _, cut in ipairs(cuts) do
-    if cut[4] < 0 or cut[1] < 0 then return false end
+    if cut[4] < 0 then return false end
   end
   return true
+end
+
+-- Whether one of the axes is counted from the end of a rank that nobody knows.
+local function from_end(cuts)
+  for _, cut in ipairs(cuts) do
+    if cut[1] < 0 then return true end
+  end
+  return false
 end
 
 -- Several dims at once, as Python has it: x[:, 1:3, ::2].
@@ -315,18 +341,18 @@ end
 
 onnx:rule("Slice(data, starts, ends, axes?, steps?)", function(t, n)
   local cuts = cuts_of(t, n)
-  if not cuts then return t.helper.slice_dims(n.data, n.starts, n.ends, n.axes, n.steps) end
-  if t.python and #cuts > 1 and all_forwards(cuts) then return one_index(t, n.data, cuts) end
-  local y = n.data
-  for _, cut in ipairs(cuts) do
-    local axis, start, stop, step = table.unpack(cut)
-    if step > 0 then
-      y = t.aten["slice.Tensor"](y, axis, start, stop, step)
-    else
-      y = backwards(t, y, axis, start, stop, step)
-    end
+  if cuts and all_forwards(cuts) then
+    if t.python and #cuts > 1 and not from_end(cuts) then return one_index(t, n.data, cuts) end
+    local y = n.data
+    for _, cut in ipairs(cuts) do y = t.aten["slice.Tensor"](y, table.unpack(cut)) end
+    return y
   end
-  return y
+  local x, narrow = backmath.widened(n.data)
+  if not cuts then return narrow(t.helper.slice_dims(x, n.starts, n.ends, n.axes, n.steps)) end
+  for _, cut in ipairs(cuts) do
+    x = cut[4] > 0 and t.aten["slice.Tensor"](x, table.unpack(cut)) or backwards(t, n, x, cut)
+  end
+  return narrow(x)
 end)
 
 -- ---- padded ----
@@ -408,43 +434,70 @@ local function pads_of(t, n, rank)
   return before, after
 end
 
-local function pad_value(t, v)
-  if not v then return nil end
+-- Negative padding is cut off, before anything looks at what is left: that, the padding and the sizes.
+local function cropped(t, x, before, after, shape)
+  local y, sizes = x, {}
+  before, after = util.copy(before), util.copy(after)
+  for i = 1, #before do
+    sizes[i] = shape[i]
+    local first, last = before[i], after[i]
+    if is_int(first) and is_int(last) and math.min(first, last) < 0 then
+      before[i], after[i] = math.max(first, 0), math.max(last, 0)
+      sizes[i] = sizes[i] + math.min(first, 0) + math.min(last, 0)
+      y = t.aten["slice.Tensor"](y, i - 1, math.max(-first, 0), last < 0 and last or END, 1)
+    end
+  end
+  return y, before, after, sizes
+end
+
+local EXACT = 1 << 53 -- up to here doubles hold integers, which is what aten::pad takes
+
+-- Padding with a number.
+local function filled(t, n, before, after)
+  local v, pads = n.constant_value, from_last(before, after)
   local value = t.number(v)
-  if value == 0 or value == false then return nil end
-  return value or t.aten._local_scalar_dense(v)
+  if type(value) == "boolean" then value = value and 1 or 0 end
+  if not v or value == 0 then return t.aten.pad(n.data, pads) end
+  local x, narrow = backmath.widened(n.data)
+  if value and (math.type(value) == "float" or value > -EXACT and value < EXACT) then
+    return narrow(t.aten.pad(x, pads, "constant", value))
+  end
+  if not value and not n.data.dtype:find("int64") then
+    return narrow(t.aten.pad(x, pads, "constant", t.aten._local_scalar_dense(v)))
+  end
+  -- what is padded with zeros, moved there and back
+  local by = value or backmath.wide(v)
+  return narrow(t.aten["add.Tensor"](t.aten.pad(t.aten["sub.Tensor"](x, by), pads), by))
+end
+
+-- Whether all of it is known before the run.
+local function is_known(t, n, before, after)
+  if not (before and rank_of(n.data)) then return false end
+  return not t.python or all_known(before) and all_known(after)
 end
 
 onnx:rule("Pad(data, pads, constant_value?, axes?) {mode='constant'}", function(t, n)
   local rank = rank_of(n.data)
   local before, after = pads_of(t, n, rank)
-  if not before then
-    return t.helper.pad_dims(n.data, n.pads, n.constant_value, n.axes, n.mode)
-  end
-  if nothing(before, after) then return n.data end
-  if n.mode == "constant" then
-    local value = pad_value(t, n.constant_value)
-    if type(value) == "boolean" then value = value and 1 or 0 end
-    return t.aten.pad(n.data, from_last(before, after), "constant", value)
-  end
-  if is_plain(n, before, after, rank) then
+  if before and nothing(before, after) then return n.data end
+  if before and n.mode == "constant" then return filled(t, n, before, after) end
+  if before and is_plain(n, before, after, rank) then
     local first = leading(before, after) + 1
     local inner = { table.unpack(before, first) }
     return t.aten.pad(n.data, from_last(inner, { table.unpack(after, first) }, true), MODES[n.mode])
   end
-  for i = 1, #before do
-    if t.python and (core.is_value(before[i]) or core.is_value(after[i])) then
-      return t.helper.pad_dims(n.data, n.pads, n.constant_value, n.axes, n.mode)
-    end
+  local x, narrow = backmath.widened(n.data)
+  if not is_known(t, n, before, after) then
+    return narrow(t.helper.pad_dims(x, n.pads, n.constant_value, n.axes, n.mode))
   end
-  local y = n.data
+  local y, sizes
+  y, before, after, sizes = cropped(t, x, before, after, n.data.shape)
   for i = 1, #before do
     if before[i] ~= 0 or after[i] ~= 0 then
-      local size = rank and n.data:size(i - 1) or t.aten["sym_size.int"](n.data, i - 1)
-      y = t.aten.index_select(y, i - 1, edge_index(t, n.mode, size, before[i], after[i]))
+      y = t.aten.index_select(y, i - 1, edge_index(t, n.mode, sizes[i], before[i], after[i]))
     end
   end
-  return y
+  return narrow(y)
 end)
 
 -- ---- blocks and depth ----
@@ -483,14 +536,20 @@ end)
 
 -- ---- cropped or padded at both ends ----
 
+local function cropped_or_padded(t, n, axes)
+  local x, narrow = backmath.widened(n.input_data)
+  return narrow(t.helper.center_crop_pad(x, n.shape, axes))
+end
+
 onnx:rule("CenterCropPad(input_data, shape)", function(t, n)
   local x = n.input_data
-  local want, y = t.sizes(n.shape), x
+  if not rank_of(x) then t.decline("an input of unknown rank") end
   local axes = n.attrs.axes or util.dims(nil, x.rank)
+  local want, y = t.sizes(n.shape, #axes), x
   for i, axis in ipairs(axes) do
     axis = util.dim(axis, x.rank)
     local have = x:size(axis)
-    if not (is_int(have) and is_int(want[i])) then return t.helper.center_crop_pad(x, n.shape, axes) end
+    if not (is_int(have) and is_int(want[i])) then return cropped_or_padded(t, n, axes) end
     local more = want[i] - have
     if more < 0 then
       local start = -more // 2

@@ -25,6 +25,7 @@ python:expression {
   ["shape_of_any(Tensor x) -> Tensor"] = "torch.tensor({x}.shape, dtype=torch.int64{, device})",
   ["element_count(Tensor x) -> Tensor"] = "torch.tensor({x}.numel(){, device})",
   ["reverse_dims(Tensor x) -> Tensor"] = "{x}.permute(*reversed(range({x}.dim())))",
+  ["with_a_dim(Tensor x) -> Tensor"] = "torch.atleast_1d({x})",
   ["squeeze_at(Tensor x, Tensor axes) -> Tensor"] = "{x}.squeeze(tuple({axes}.tolist()))",
   ["expand_by(Tensor x, Tensor shape) -> Tensor"] =
     "{x}.expand(torch.broadcast_shapes({x}.shape, {shape}.tolist()))",
@@ -87,7 +88,8 @@ def slice_dims(x, starts, ends, axes=None, steps=None):
     axes = range(starts.numel()) if axes is None else axes.tolist()
     steps = [1] * starts.numel() if steps is None else steps.tolist()
     for axis, start, end, step in zip(axes, starts.tolist(), ends.tolist(), steps):
-        places = range(*slice(start, end, step).indices(x.shape[axis]))
+        size = x.shape[axis]
+        places = range(*slice(max(start, -size), end, step).indices(size))
         x = x.index_select(axis, torch.tensor(places, dtype=torch.int64, device=x.device))
     return x]=])
 
@@ -105,7 +107,10 @@ def pad_dims(x, pads, value=None, axes=None, mode="constant"):
     axes = range(x.dim()) if axes is None else axes.tolist()
     pads = pads.tolist()
     for i, axis in enumerate(axes):
-        before, after, size = pads[i], pads[i + len(pads) // 2], x.shape[axis]
+        before, after = pads[i], pads[i + len(pads) // 2]
+        cut = max(-before, 0)
+        x = x.narrow(axis, cut, x.shape[axis] - cut - max(-after, 0))
+        before, after, size = max(before, 0), max(after, 0), x.shape[axis]
         at = torch.arange(-before, size + after, device=x.device)
         if mode == "edge":
             source = at.clamp(0, size - 1)

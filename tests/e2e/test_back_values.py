@@ -88,3 +88,85 @@ def test_parts_of_a_size(to_python, size, want):
     text = to_python([node("Split", ["x"], ["a", "b", "c"], num_outputs=3)], {"x": (FLOAT, size and [size])},
                      {n: FLOAT for n in "abc"})
     assert want in text
+
+
+# ---------------------------------------------------------------- unsigned integers
+MOVED = {
+    "flip": ([node("Slice", ["x", "last", "far", "zero", "last"], ["y"])], "x.to(torch.{})"),
+    "pad": ([node("Pad", ["x", "pads"], ["y"], mode="edge")], "x.to(torch.{})"),
+    "eye": ([node("EyeLike", ["two"], ["y"], dtype=0)], "dtype=torch.{}"),
+    "band": ([node("EyeLike", ["two"], ["y"], dtype=0, k=1)], "dtype=torch.{})"),
+    "range": ([node("Range", ["a", "b", "c"], ["y"])], "dtype=torch.{}"),
+    "sum": ([node("Sum", ["x", "x"], ["y"])], "x.to(torch.{})"),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+@pytest.mark.parametrize("dtype, wide", [(UINT16, "int32"), (UINT32, "int64"), (UINT64, "int64")])
+def test_where_pytorch_has_no_kernel(to_python, name, dtype, wide):
+    nodes, want = MOVED[name]
+    nodes = [onnx.NodeProto.FromString(n.SerializeToString()) for n in nodes]
+    for attr in (a for n in nodes for a in n.attribute if a.name == "dtype"):
+        attr.i = dtype
+    held = {"last": [-1], "far": [-9], "zero": [0], "pads": [1, 2], "two": np.zeros((2, 2), np.float32)}
+    narrow = h.tensor_dtype_to_np_dtype(dtype)
+    held |= {n: narrow.type(i) for i, n in enumerate("acb", 1)}
+    text = to_python(nodes, {"x": (dtype, [4])}, {"y": dtype}, {n: np.array(a) for n, a in held.items()})
+    assert want.format(wide) in text and f".to(torch.{narrow})" in text
+
+
+def test_the_order_of_large_unsigned_integers(to_python):
+    """They are negative where PyTorch computes."""
+    nodes = [node("ArgMax", ["x"], ["a"], axis=0), node("TopK", ["x", "k"], ["v", "i"]),
+             node("ScatterElements", ["x", "i", "v"], ["m"], reduction="max")]
+    text = to_python(nodes, {"x": (UINT64, [4])}, {"a": INT64, "v": UINT64, "m": UINT64}, {"k": np.array([2])})
+    assert text.count("-9223372036854775808") >= 3
+
+
+@pytest.mark.parametrize("dtype, value, want", [
+    (UINT64, 2 ** 63, "F.pad(x.to(torch.int64) - -9223372036854775808, (1, 2)) + -9223372036854775808"),
+    (INT64, 2 ** 53 + 1, "F.pad(x - 9007199254740993, (1, 2)) + 9007199254740993"), (INT64, 3, "F.pad(x, (1, 2), value=3")])
+def test_padding_with_numbers_that_no_double_holds(to_python, dtype, value, want):
+    value = np.array(value, h.tensor_dtype_to_np_dtype(dtype))
+    text = to_python([node("Pad", ["x", "p", "v"], ["y"])], {"x": (dtype, [4])}, {"y": dtype},
+                     {"p": np.array([1, 2]), "v": value})
+    assert want in text
+
+
+@pytest.mark.parametrize("value", [2 ** 63, 2 ** 64 - 1])
+def test_large_unsigned_constants(to_python, convert, value):
+    n, held = [node("Where", ["c", "x", "v"], ["y"])], {"v": np.array(value, np.uint64)}
+    args = n, {"c": (BOOL, [4]), "x": (UINT64, [4])}, {"y": UINT64}, held
+    assert hex(value) in to_python(*args)
+    assert convert(*args, to="net.pt2").returncode == 0
+
+
+# ---------------------------------------------------------------- edges
+@pytest.mark.parametrize("start, stop, size, want", [
+    (-1, -9, 5, "x.flip"), (-100, -200, 5, "x[:1].flip"), (-7, -100, 5, "x[:1].flip"), (-2, -5, 5, "x[1:4].flip"), (-2, -4, "n", "x[-3:max(x.shape[0] - 1, 1)].flip"),
+    (100, 0, 5, "x[1:].flip"), (3, -2 ** 31, "n", "x[:4].flip"), (-3, -2 ** 31, "n", "x[: max(x.shape[0] - 2, 1)].flip"),
+    (-3, -100, None, "slice_dims(x,")])
+def test_backwards_from_before_the_start(to_python, start, stop, size, want):
+    """Such a start is moved to the first element, in PyTorch and Python it is none."""
+    held = {"s": [start], "e": [stop], "axes": [0], "step": [-1]}
+    text = to_python([node("Slice", ["x", *held], ["y"])], {"x": (FLOAT, size and [size])}, {"y": FLOAT},
+                     {n: np.array(a) for n, a in held.items()})
+    assert want.replace(" ", "") in text.replace(" ", "")
+
+
+@pytest.mark.parametrize("shape, want", [([], "x.reshape(1).nonzero()"), (None, "torch.atleast_1d(x).nonzero()"),
+                                         (["n"], "x.nonzero()")])
+def test_places_of_a_number(to_python, shape, want):
+    assert want in to_python([node("NonZero", ["x"], ["y"])], {"x": (FLOAT, shape)}, {"y": INT64})
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+def test_negative_padding_is_cut_off_first(to_python, mode):
+    text = to_python([node("Pad", ["x", "p"], ["y"], mode=mode)], {"x": (FLOAT, [5])}, {"y": FLOAT},
+                     {"p": np.array([-1, 2])})
+    assert "x[1:]" in text and "torch.arange(0, 6" in text
+
+
+def test_the_extreme_of_nothing(to_python):
+    text = to_python([node("ReduceMin", ["x", "a"], ["y"])], {"x": (UINT64, [2, 0])}, {"y": UINT64}, {"a": np.array([1])})
+    assert "torch.full((2, 1), -1, dtype=torch.int64" in text
