@@ -10,9 +10,14 @@ local core = require("t2o.core")
 local schemas = require("t2o.schema")
 local rules = require("t2o.rules")
 local opset = require("t2o.opset")
-require("t2o.value") -- the fields of values
+local values = require("t2o.value") -- the fields of values
 
 local M = {}
+
+-- Inputs of a file may be of any rank: a rule that needs to know it is none for them.
+function values.on_unknown_shape(v)
+  core.decline("the rank of '" .. (core.field(v, "name") or "") .. "' is not known")
+end
 
 local list = {}  -- op -> rules, the last registered first
 local asked = {} -- ops whose built-in files have been run

@@ -8,9 +8,15 @@ local methods = {}
 local meta = core.value_meta
 local field = core.field
 
+--- What is called with a value whose rank or shape is asked for and not known; the error says so where there is none.
+M.on_unknown_shape = nil
+
 function meta.__index(v, key)
   local method = methods[key]
   if method then return method end
+  if M.on_unknown_shape and (key == "shape" or key == "rank") and not field(v, "known_rank") then
+    M.on_unknown_shape(v)
+  end
   local value = field(v, key)
   if value == nil and key ~= "name" and key ~= "device" then
     error("a value has no field '" .. tostring(key) .. "'", 2)

@@ -30,7 +30,7 @@ end
 onnx:rule("Shape(data) {start=0, end}", function(t, n)
   local rank, start, stop = rank_of(n.data), n.start, n.attrs["end"]
   if rank then start, stop = clamped(start, rank), clamped(stop or rank, rank) end
-  if not t.python then return stacked_sizes(t, n.data, start, stop) end
+  if not t.python then return stacked_sizes(t, n.data, start, stop or t.decline("a shape of unknown rank")) end
   if rank and start >= stop then return t.aten.zeros({ 0 }, { dtype = "int64" }) end
   if start == 0 and stop == rank then
     return rank and t.helper.shape(n.data) or t.helper.shape_of_any(n.data)

@@ -62,10 +62,16 @@ onnx:rule("GatherElements(data, indices) {axis=0}", function(t, n)
   return back(t.aten.gather(x, axis, from_start(t, n.indices, n.data, axis)))
 end)
 
--- One index tensor for each of the last dim's entries, behind those that count batch dims up.
-local function index_list(t, x, indices, batch)
+-- How many dims the last one of indices tells.
+local function told_dims(t, indices)
   local count = rank_of(indices) and indices:size(-1)
   if not is_int(count) then t.decline("indices of which it is not known how many dims they tell") end
+  return count
+end
+
+-- One index tensor for each of the last dim's entries, behind those that count batch dims up.
+local function index_list(t, x, indices, batch)
+  local count = told_dims(t, indices)
   local list, rank = {}, indices.rank
   for i = 1, batch do
     local up = t.aten.arange(x:size(i - 1))
@@ -147,7 +153,7 @@ onnx:rule("ScatterND(data, indices, updates) {reduction='none'}", function(t, n)
     local list = index_list(t, n.data, n.indices, 0)
     return back(t.aten.index_put(x, list, updates, n.reduction == "add" or nil))
   end
-  local count = n.indices:size(-1)
+  local count = told_dims(t, n.indices)
   local index, rows = joined_index(t, n.data, n.indices, count)
   local flat = t.aten.reshape(updates, { t.aten["sym_size.int"](index, 0), -1 })
   index = t.aten.expand_as(index, flat)

@@ -20,6 +20,23 @@ local function mixed(t, old, now, momentum)
   return t.aten["add.Tensor"](kept, new)
 end
 
+-- Whether some of these sizes is known not to be 1: PyTorch's functions refuse statistics of one element, and operators
+-- do not.
+local function not_one(...)
+  for _, size in ipairs { ... } do
+    if math.type(size) and size ~= 1 then return true end
+  end
+  return false
+end
+
+local function spatial(x) return core.field(x, "known_rank") and { table.unpack(x.shape, 3) } or {} end
+
+-- Whether the exporter says that this is a layer, which is as strict.
+local function is_layer(n, class)
+  local modules = n.node and core.modules(n.node) or {}
+  return #modules > 0 and modules[#modules]:find(class .. "%dd$") ~= nil
+end
+
 onnx:rule("BatchNormalization(X, scale, B, input_mean, input_var) {epsilon=1e-05, momentum=0.9, training_mode=0}",
   function(t, n)
     local momentum = t.rounded(1 - n.momentum)
@@ -27,7 +44,10 @@ onnx:rule("BatchNormalization(X, scale, B, input_mean, input_var) {epsilon=1e-05
       return t.aten.batch_norm(n.X, n.scale, n.B, t.buffer(n.input_mean), t.buffer(n.input_var), false, momentum,
                                n.epsilon, true)
     end
-    local y = t.aten.batch_norm(n.X, n.scale, n.B, nil, nil, true, momentum, n.epsilon, true)
+    local ranked = core.field(n.X, "known_rank")
+    local several = not t.python or ranked and not_one(n.X:size(0), table.unpack(spatial(n.X)))
+    local norm = several and t.aten.batch_norm or t.helper.batch_norm
+    local y = norm(n.X, n.scale, n.B, nil, nil, true, momentum, n.epsilon, true)
     if not t.wants(n.outputs[2]) and not t.wants(n.outputs[3]) then return y end
     local dims = { 0, table.unpack(dims_from(2, n.X.rank)) }
     local mean = t.aten["mean.dim"](n.X, dims)
@@ -38,11 +58,18 @@ onnx:rule("BatchNormalization(X, scale, B, input_mean, input_var) {epsilon=1e-05
 -- ---- over each sample ----
 
 onnx:rule("InstanceNormalization(input, scale, B) {epsilon=1e-05}", function(t, n)
-  return t.aten.instance_norm(n.input, n.scale, n.B, nil, nil, true, 0.1, n.epsilon, true)
+  local several = not t.python or is_layer(n, "InstanceNorm") or not_one(table.unpack(spatial(n.input)))
+  local norm = several and t.aten.instance_norm or t.helper.instance_norm
+  return norm(n.input, n.scale, n.B, nil, nil, true, 0.1, n.epsilon, true)
 end)
 
 onnx:rule("GroupNormalization(X, scale, bias) {epsilon=1e-05}", function(t, n)
-  return t.aten.group_norm(n.X, n.num_groups, n.scale, n.bias, n.epsilon)
+  local ranked, x = core.field(n.X, "known_rank"), n.X
+  local channels = n.scale.is_constant and n.scale:size(0) or ranked and x:size(1)
+  local each = math.type(channels) and channels // n.num_groups or 1
+  local several = not t.python or not_one(each, ranked and x:size(0) or 1, table.unpack(spatial(x)))
+  local norm = several and t.aten.group_norm or t.helper.group_norm
+  return norm(x, n.num_groups, n.scale, n.bias, n.epsilon)
 end)
 
 -- The sizes from the axis on, which are normalised together; the last result says whether the weight has just them.

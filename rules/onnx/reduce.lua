@@ -1,7 +1,9 @@
 -- rules/onnx/reduce.lua: reductions over axes.
 
+local core = require("t2o.core")
 local onnx = require("t2o.back").registry
 local backmath = require("t2o.backmath")
+local util = require("t2o.util")
 local is_int, is_unsigned = backmath.is_int, backmath.is_unsigned
 
 -- The dims that a reduction goes over: a list, or nil for all of them; {} for none.
@@ -127,22 +129,35 @@ end
 -- Whether something is made of nothing.
 local function is_empty(x, y) return count(x) == 0 and (count(y) or 0) > 0 end
 
+-- Whether a size may be 0 that is reduced; PyTorch's exporters write down what would have raised there too.
+local function may_be_empty(n, dims)
+  if n.node and #core.modules(n.node) > 0 then return false end
+  if not (dims and backmath.has_rank(n.data)) then return true end
+  for i = 1, dims.n or #dims do
+    local size = math.type(dims[i]) and n.data:size(dims[i])
+    if not size or not math.type(size) and util.compare(size, 0) ~= 1 then return true end
+  end
+  return false
+end
+
 local function extreme(header, name, of_nothing, infinity)
   reduction(header, function(t, n, x, dims)
     local dtype = x.dtype
     if is_none(dims) then return x end
+    local value = of_nothing[dtype]
+    if value == nil then value = backmath.is_float(dtype) and infinity or t.decline("the extreme of nothing") end
     if is_empty(x, n.outputs[1]) then
-      local value = of_nothing[dtype]
-      if value == nil then value = backmath.is_float(dtype) and infinity or t.decline("the extreme of nothing") end
       local all = t.aten.full(n.outputs[1].shape, value, { dtype = backmath.computing(dtype) })
       return backmath.narrow(all, dtype)
     end
-    x = backmath.wide(x)
-    if dtype == "uint64" then x = backmath.flip(x) end
+    local wide, back = backmath.ordered(x)
+    local guarded = t.python and may_be_empty(n, dims)
     if is_all(n, dims) then dims = {} end
-    x = t.aten[name](x, dims or {}, n.keepdims ~= 0)
-    if dtype == "uint64" then x = backmath.flip(x) end
-    return backmath.narrow(x, dtype)
+    if guarded then
+      if dtype == "uint64" then value = value ~ math.mininteger end
+      return back(t.helper[name .. "_or"](wide, dims or {}, n.keepdims ~= 0, value))
+    end
+    return back(t.aten[name](wide, dims or {}, n.keepdims ~= 0))
   end)
 end
 

@@ -60,6 +60,11 @@ local function had_shape(n, x)
   return core.field(out, "known_rank") and pieces.before(x, out.shape) or nil
 end
 
+local function size_of(t, x, i)
+  if rank_of(x) then return x:size(i) end
+  return t.aten["sym_size.int"](x, i)
+end
+
 onnx:rule("Reshape(data, shape) {allowzero=0}", function(t, n)
   local before = had_shape(n, n.data)
   if before then return before end
@@ -70,7 +75,7 @@ onnx:rule("Reshape(data, shape) {allowzero=0}", function(t, n)
   local sizes = t.sizes(n.shape)
   for i = 1, n.allowzero == 0 and (sizes.n or #sizes) or 0 do
     if sizes[i] == 0 then
-      sizes[i] = n.data:size(i - 1)
+      sizes[i] = size_of(t, n.data, i - 1)
     elseif core.is_value(sizes[i]) and i <= (rank_of(n.data) or 0) then -- 0 at run time
       local given = t.aten["select.int"](n.shape, 0, i - 1)
       local wanted = t.aten["where.ScalarSelf"](t.aten["eq.Scalar"](given, 0), n.data:size(i - 1), given)

@@ -167,6 +167,15 @@ def center_crop_pad(x, shape, axes):
             x = x.new_zeros(padded).index_copy(axis, places, x)
     return x]=])
 
+for _, name in ipairs { "amax", "amin" } do
+  python:helper(name .. "_or(Tensor x, int[] dim, bool keepdim, Scalar of_nothing) -> Tensor", ([=[
+def NAME_or(x, dim, keepdim, of_nothing):
+    """x.NAME(dim, keepdim); of no elements a number."""
+    if x.numel():
+        return x.NAME(dim, keepdim)
+    return torch.full_like(x.sum(dim, keepdim, dtype=x.dtype), of_nothing)]=]):gsub("NAME", name))
+end
+
 python:helper("insert_item(Any items, Tensor x, SymInt index) -> Any", [=[
 def insert_item(items, x, index):
     """The list with x put in before an item."""

@@ -83,6 +83,18 @@ def roi_max_pool(x, boxes, size, scale):
                     out[i, :, r, c] = part.amax((1, 2))
     return out]=])
 
+-- The operators behind functions of torch.nn.functional that refuse statistics of one element.
+python:expression {
+  ["batch_norm(Tensor x, Tensor weight, Tensor bias, Tensor? mean, Tensor? var, bool training, float momentum, "
+    .. "float eps, bool cudnn) -> Tensor"] =
+    "torch.batch_norm({x}, {weight}, {bias}, {mean}, {var}, {training}, {momentum}, {eps}, {cudnn})",
+  ["instance_norm(Tensor x, Tensor weight, Tensor bias, Tensor? mean, Tensor? var, bool use_input_stats, "
+    .. "float momentum, float eps, bool cudnn) -> Tensor"] =
+    "torch.instance_norm({x}, {weight}, {bias}, {mean}, {var}, {use_input_stats}, {momentum}, {eps}, {cudnn})",
+  ["group_norm(Tensor x, int groups, Tensor weight, Tensor bias, float eps) -> Tensor"] =
+    "torch.group_norm({x}, {groups}, {weight}, {bias}, {eps})",
+}
+
 python:expression {
   ["normalize(Tensor x, float p, int dim) -> Tensor"] = "F.normalize({x}, p={p}, dim={dim})",
   ["local_response_norm(Tensor x, int size, float alpha, float beta, float k) -> Tensor"] =

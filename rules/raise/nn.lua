@@ -161,7 +161,7 @@ opset:raise("Scan(sequence_lens) {body, directions, num_scan_inputs}", { below =
   for i = 2, n.inputs.n do
     local v = n.inputs[i]
     values[#values + 1] = v
-    specs[#specs + 1] = { v.dtype, { table.unpack(v.shape, 2) } }
+    specs[#specs + 1] = { v.dtype, { table.unpack(lib.rank(v) and v.shape, 2) } }
   end
   local count = n.outputs.n
   local inner = { body = n.body, num_scan_inputs = n.num_scan_inputs, scan_input_directions = n.directions }

@@ -170,3 +170,47 @@ def test_negative_padding_is_cut_off_first(to_python, mode):
 def test_the_extreme_of_nothing(to_python):
     text = to_python([node("ReduceMin", ["x", "a"], ["y"])], {"x": (UINT64, [2, 0])}, {"y": UINT64}, {"a": np.array([1])})
     assert "torch.full((2, 1), -1, dtype=torch.int64" in text
+
+
+@pytest.mark.parametrize("size, axes, want", [("n", [1], 'amax_or(x, (1,), True, -float("inf"))'), ("n", [0], "x.amax(dim=0"),
+                                              (3, [1], "x.amax(dim=1"), (None, None, "amax_or(x, (), True")])
+def test_the_extreme_of_what_may_be_nothing(to_python, size, axes, want):
+    held = {} if axes is None else {"a": np.array(axes)}
+    text = to_python([node("ReduceMax", ["x", *held], ["y"])], {"x": (FLOAT, size and [2, size])}, {"y": FLOAT}, held)
+    assert want in text
+
+
+# ---------------------------------------------------------------- statistics of one element
+NORMS = {
+    "instance": (node("InstanceNormalization", ["x", "w", "b"], ["y"]), "torch.instance_norm(", "F.instance_norm("),
+    "group": (node("GroupNormalization", ["x", "w", "b"], ["y"], num_groups=3), "torch.group_norm(", "F.group_norm("),
+    "batch": (node("BatchNormalization", ["x", "w", "b", "w", "b"], ["y", "", ""], training_mode=1),
+              "torch.batch_norm(", "F.batch_norm("),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("shape, one", [([1, 3, 1, 1], True), ([1, 3, "h", "w"], True), ([1, 3, 4, "w"], False)])
+def test_statistics_of_one_element(to_python, name, shape, one):
+    """PyTorch's functions refuse them; what is of several elements for sure stays a function or a layer."""
+    n, operator, function = NORMS[name]
+    text = to_python([n], {"x": (FLOAT, shape), "w": (FLOAT, [3]), "b": (FLOAT, [3])}, {"y": FLOAT})
+    assert (operator in text) == one and (function in text) != one
+
+
+# ---------------------------------------------------------------- unknown ranks
+@pytest.mark.parametrize("n", [
+    node("DepthToSpace", ["x"], ["y"], blocksize=2), node("Gather", ["x", "i"], ["y"], axis=-2), node("LRN", ["x"], ["y"], size=2),
+    node("ScatterElements", ["x", "i", "x"], ["y"], axis=-1), node("OneHot", ["i", "i", "x"], ["y"], axis=0),
+    node("ScatterND", ["x", "i", "x"], ["y"], reduction="mul"), node("CenterCropPad", ["x", "i"], ["y"])])
+def test_an_unknown_rank_that_is_asked_for(convert, n):
+    done = convert([n], {"x": (FLOAT, None), "i": (INT64, None)}, {"y": FLOAT})
+    assert done.returncode == 3 and "error[E0302]: unsupported use of " + n.op_type in done.stderr
+
+
+@pytest.mark.parametrize("n, want", [
+    (node("Pad", ["x", "i"], ["y"], mode="edge"), "pad_dims(x,"), (node("NonZero", ["x"], ["y"]), "atleast_1d"),
+    (node("Reshape", ["x", "zero"], ["y"]), "x.reshape(x.shape[0], -1)")])
+def test_an_unknown_rank_that_need_not_be_known(to_python, n, want):
+    y = INT64 if n.op_type == "NonZero" else FLOAT
+    assert want in to_python([n], {"x": (FLOAT, None), "i": (INT64, [4])}, {"y": y}, {"zero": np.array([0, -1])})
