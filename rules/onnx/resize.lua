@@ -73,13 +73,14 @@ local function nearest_kind(n, axes)
   if half and rounds == "round_prefer_ceil" then return "exact" end
 end
 
--- Whether positions are those of align_corners = false; true or false, nil where they are neither's.
+-- PyTorch's exporters say from which module a node is; to them the last element is at the last corner. To ONNX the
+-- length is what it was before it was rounded.
+local function is_from_pytorch(n) return n.node ~= nil and #core.modules(n.node) > 0 end
+
+-- Whether positions are those of align_corners: true or false, nil where they are neither's.
 local function corners(n, axes)
   local at = n.coordinate_transformation_mode
-  if at == "align_corners" then
-    if all_exact(axes) then return true end
-    return nil
-  end
+  if at == "align_corners" then return (all_exact(axes) or is_from_pytorch(n)) and true or nil end
   if at == "half_pixel" or at == "pytorch_half_pixel" then return false end
   if at == "half_pixel_symmetric" and all_exact(axes) then return false end
 end

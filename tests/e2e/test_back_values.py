@@ -214,3 +214,12 @@ def test_an_unknown_rank_that_is_asked_for(convert, n):
 def test_an_unknown_rank_that_need_not_be_known(to_python, n, want):
     y = INT64 if n.op_type == "NonZero" else FLOAT
     assert want in to_python([n], {"x": (FLOAT, None), "i": (INT64, [4])}, {"y": y}, {"zero": np.array([0, -1])})
+
+
+# ---------------------------------------------------------------- resampling
+@pytest.mark.parametrize("name, want", [("/up/Resize", "F.interpolate("), ("", "resize(")])
+def test_corners_of_a_length_that_is_rounded(to_python, name, want):
+    """ONNX counts from the length before it is rounded; PyTorch, and so what its exporters write, from the rounded one."""
+    n = node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners", name=name)
+    text = to_python([n], {"x": (FLOAT, [1, 2, 4, 5])}, {"y": FLOAT}, {"s": np.array([1, 1, 1.5, 1.7], np.float32)})
+    assert want in text
