@@ -147,6 +147,14 @@ function M.axis(axis, v)
   return axis
 end
 
+--- [batch, length, heads * size] as [batch, heads, length, size].
+function M.split_heads(x, heads)
+  return t.aten["transpose.int"](t.aten["unflatten.int"](x, 2, { heads, -1 }), 1, 2)
+end
+
+--- And back.
+function M.merge_heads(x) return t.aten["flatten.using_ints"](t.aten["transpose.int"](x, 1, 2), 2) end
+
 M.has_rank = has_rank
 M.dim = util.dim
 

@@ -353,14 +353,16 @@ end
 -- ---- what ONNX has and PyTorch has not ----
 
 -- Rows as one tensor; an empty one of their shape where the loop may not have run.
-local function stack_known_rows(fn, a, lists, values)
+local function stack_known_rows(fn, a, lists, values, ctx)
   for i, list in pairs(lists) do
     local shape, e = a._items.shapes.value[i], text.atom("torch.stack(", { ref = list }, ")")
     if shape.kind == "list" and not a.runs then
       local sizes = { "0" }
       for k, d in ipairs(shape.value) do sizes[k + 1] = text.number(d.value) end
-      local empty = "torch.empty(" .. table.concat(sizes, ", ") .. ", dtype=torch." .. a.dtypes[i] .. ")"
-      e = text.expr(text.TERNARY, { sub = e }, " if ", { ref = list }, " else " .. empty)
+      local empty = text.atom("torch.empty(" .. table.concat(sizes, ", ") .. ", dtype=torch." .. a.dtypes[i])
+      forward.add_device(empty, ctx)
+      empty[#empty + 1] = ")"
+      e = text.expr(text.TERNARY, { sub = e }, " if ", { ref = list }, " else ", { sub = empty })
     end
     forward.add_statement(fn, e, values[i], { op = "stack" })
   end
@@ -407,8 +409,13 @@ local function rounds(fn, a, body, test, once, ctx, finish)
   elseif reads then
     over = text.atom("itertools.count()")
   end
-  if over and reads then over = text.atom("map(torch.tensor, ", { sub = over }, ")") end
   if over then s.more[1] = over end
+  local as_tensor = over and reads and text.atom("torch.tensor(", { ref = number })
+  if as_tensor then
+    forward.add_device(as_tensor, ctx)
+    as_tensor[#as_tensor + 1] = ")"
+    s.more[#s.more + 1] = as_tensor
+  end
   if test then s.more[#s.more + 1] = text.atom({ ref = test }) end
   s.blocks[1] = block(fn, body, function() finish(results(body)) end)
   function s.write(_, how, emit, depth, walk)
@@ -419,6 +426,7 @@ local function rounds(fn, a, body, test, once, ctx, finish)
         emit("if not " .. wanted .. ":", depth + 1)
         emit("break", depth + 2)
       end
+      if as_tensor then emit(how.name(number) .. " = " .. text.render(as_tensor, how), depth + 1) end
     else
       emit("while " .. (wanted or "True") .. ":", depth)
     end
@@ -458,7 +466,7 @@ forward.flow["helper::loop"] = function(fn, n, ctx)
     end
     if #targets > 0 then assign(fn, targets, values, ctx) end
   end)
-  stack_known_rows(fn, a, lists, stacked)
+  stack_known_rows(fn, a, lists, stacked, ctx)
 end
 
 forward.flow["helper::map"] = function(fn, n, ctx)

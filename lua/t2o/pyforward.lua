@@ -189,6 +189,21 @@ local function inline_strings(v)
   return text.atom(out .. ", dtype=object)" .. reshape)
 end
 
+-- Operators whose operands may be a number of the CPU beside tensors of another device.
+local MIXES = {}
+for name in ([[add sub rsub mul div remainder fmod floor_divide pow eq ne lt le gt ge where maximum minimum clamp
+  bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor __and__ __or__ __xor__ atan2]]):gmatch("%S+") do
+  MIXES[name] = true
+end
+
+-- Puts where the inputs are to the call of a function that makes a tensor.
+local function add_device(e, ctx)
+  local device = ctx.device()
+  if device then e[#e + 1], e[#e + 2] = ", device=", { sub = device } end
+end
+
+M.add_device = add_device
+
 -- A small constant as torch.tensor(...)
 local function inline_constant(v, ctx)
   local dtype = core.field(v, "dtype")
@@ -200,8 +215,7 @@ local function inline_constant(v, ctx)
   if #shape == 1 then inner = "[" .. inner .. "]" end
   local suffix = NATURAL[dtype] and "" or ", dtype=torch." .. dtype
   local out = text.atom("torch.tensor(", { lit = inner, name = "constant" }, suffix)
-  local device = #shape > 0 and ctx.device() -- a number goes with tensors of any device
-  if device then out[#out + 1], out[#out + 2] = ", device=", { sub = device } end
+  if #shape > 0 or not MIXES[ctx.op] then add_device(out, ctx) end
   out[#out + 1] = ")"
   return out
 end
@@ -221,7 +235,7 @@ local function context(fn)
   function ctx.size(dim) return size_expr(fn, dim) end
   function ctx.device()
     for _, v in ipairs(fn.inputs) do
-      if core.field(v, "kind") == "tensor" then return text.atom({ ref = v }, ".device") end
+      if core.field(v, "kind") == "tensor" and core.field(v, "dtype") ~= "string" then return text.atom({ ref = v }, ".device") end
     end
     for _, tensor in ipairs(fn.module and fn.module.tensors or {}) do
       if text.is_identifier(tensor.leaf) then return text.atom("self." .. tensor.leaf .. ".device") end
@@ -361,6 +375,7 @@ local function add_node(fn, n)
   local name = n.node.op:match("::([^%.]+)")
   if not pattern and (n.node.outputs.n > 0) then return end
   local ctx = context(fn)
+  ctx.op = name
   if n.layer then return layer_statement(fn, n, ctx) end
   local flow = M.flow[n.node.op]
   if flow then return flow(fn, n, ctx, pattern) end

@@ -401,7 +401,8 @@ function printing.operator(a, how, ctx)
   local left, right = {}, {}
   local tight = how.sign == "**" or prec == 5
   left.sub, left.prec = render_item(param(a, names[1]), a._items[names[1]], ctx), tight and prec + 1 or prec
-  right.sub, right.prec = render_item(param(a, names[2]), a._items[names[2]], ctx), prec + 1
+  right.sub = render_item(param(a, names[2]), a._items[names[2]], ctx)
+  right.prec = how.sign == "**" and text.UNARY or prec + 1 -- x ** -1
   local out = text.expr(prec, left, " " .. how.sign .. " ", right)
   out.cost = 1
   return out

@@ -1,6 +1,7 @@
 -- rules/onnx/attention.lua: attention, rotary positions and the layers of state space models.
 
 local core = require("t2o.core")
+local backmath = require("t2o.backmath")
 local util = require("t2o.util")
 local onnx = require("t2o.back").registry
 
@@ -8,14 +9,10 @@ local PRECISION = { [1] = "float32", [10] = "float16", [11] = "float64", [16] = 
 
 -- ---- heads ----
 
--- [batch, length, heads * size] as [batch, heads, length, size]
-local function split_heads(t, x, heads)
+local function heads_of(t, x, heads)
   if x.rank == 4 then return x end
-  if not heads then t.decline("the number of heads is not given") end
-  return t.aten["transpose.int"](t.aten["unflatten.int"](x, 2, { heads, -1 }), 1, 2)
+  return backmath.split_heads(x, heads or t.decline("the number of heads is not given"))
 end
-
-local function merge_heads(t, x) return t.aten["flatten.using_ints"](t.aten["transpose.int"](x, 1, 2), 2) end
 
 -- ---- what a query may look at ----
 
@@ -107,8 +104,8 @@ end
 
 onnx:rule(ATTENTION, function(t, n)
   local flat = n.Q.rank == 3
-  local q = split_heads(t, n.Q, n.q_num_heads)
-  local k, v = split_heads(t, n.K, n.kv_num_heads), split_heads(t, n.V, n.kv_num_heads)
+  local q = heads_of(t, n.Q, n.q_num_heads)
+  local k, v = heads_of(t, n.K, n.kv_num_heads), heads_of(t, n.V, n.kv_num_heads)
   local queries, keys, past = n.Q:size(flat and 1 or 2), n.K:size(flat and 1 or 2), 0
   if n.past_key then
     past = n.past_key:size(2)
@@ -129,7 +126,7 @@ onnx:rule(ATTENTION, function(t, n)
       mask = t.aten["masked_fill.Scalar"](mask, t.aten.logical_not(seen), -math.huge)
     end
     local y = t.aten.scaled_dot_product_attention(q, k, v, mask or seen, named)
-    return flat and merge_heads(t, y) or y, k, v
+    return flat and backmath.merge_heads(y) or y, k, v
   end
   if grouped and not (util.is_static(heads) and util.is_static(own)) then t.decline("an unknown number of heads") end
   n.groups = grouped and heads // own or 1
@@ -141,7 +138,7 @@ onnx:rule(ATTENTION, function(t, n)
     scale = 1 / math.sqrt(size)
   end
   local y, debug = long_form(t, n, q, k, v, scale, visible(t, n, queries, keys, past), mask)
-  return flat and merge_heads(t, y) or y, k, v, debug
+  return flat and backmath.merge_heads(y) or y, k, v, debug
 end)
 
 -- ---- rotary positions ----

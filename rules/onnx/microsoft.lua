@@ -1,6 +1,7 @@
 -- rules/onnx/microsoft.lua: what ONNX Runtime's optimiser makes of several operators.
 
 local core = require("t2o.core")
+local backmath = require("t2o.backmath")
 local util = require("t2o.util")
 local onnx = require("t2o.back").registry
 
@@ -119,12 +120,6 @@ end)
 
 -- ---- attention ----
 
-local function split_heads(t, x, heads)
-  return t.aten["transpose.int"](t.aten["unflatten.int"](x, 2, { heads, -1 }), 1, 2)
-end
-
-local function merge_heads(t, x) return t.aten["flatten.using_ints"](t.aten["transpose.int"](x, 1, 2), 2) end
-
 -- What is added to the scores: a number where the mask is 0 (or behind a sample's length), and a bias.
 local function added(t, mask, bias, low, keys, dtype)
   if not mask then return bias end
@@ -151,7 +146,7 @@ end
 local function attend(t, n, q, k, v, mask, queries, keys)
   if n.unidirectional ~= 0 then mask = causal(t, mask, queries, keys) end
   local named = { scale = n.scale ~= 0 and n.scale or nil }
-  return merge_heads(t, t.aten.scaled_dot_product_attention(q, k, v, mask, named))
+  return backmath.merge_heads(t.aten.scaled_dot_product_attention(q, k, v, mask, named))
 end
 
 onnx:rule("com.microsoft::Attention(input, weights, bias?, mask_index?, past?, attention_bias?, past_sequence_length?) "
@@ -169,8 +164,8 @@ onnx:rule("com.microsoft::Attention(input, weights, bias?, mask_index?, past?, a
     sizes = { third, third, third }
   end
   local parts = t.list(3, "aten::split_with_sizes", whole, sizes, -1)
-  local q, k, v = split_heads(t, parts[1], n.num_heads), split_heads(t, parts[2], n.num_heads),
-                  split_heads(t, parts[3], n.num_heads)
+  local q, k, v = backmath.split_heads(parts[1], n.num_heads), backmath.split_heads(parts[2], n.num_heads),
+                  backmath.split_heads(parts[3], n.num_heads)
   local length = n.input:size(1)
   local mask = added(t, n.mask_index, n.attention_bias, n.mask_filter_value, length, n.input.dtype)
   return attend(t, n, q, k, v, mask, length, length), t.wants(n.outputs[2]) and t.aten.stack { k, v } or nil
@@ -191,8 +186,8 @@ onnx:rule("com.microsoft::MultiHeadAttention(query, key?, value?, bias?, key_pad
       k, v = t.aten["add.Tensor"](k, part(a, a + b)), t.aten["add.Tensor"](v, part(a + b, math.maxinteger))
     end
   end
-  q = split_heads(t, q, n.num_heads)
-  if n.key.rank == 3 then k, v = split_heads(t, k, n.num_heads), split_heads(t, v, n.num_heads) end
+  q = backmath.split_heads(q, n.num_heads)
+  if n.key.rank == 3 then k, v = backmath.split_heads(k, n.num_heads), backmath.split_heads(v, n.num_heads) end
   if n.past_key then
     keys = keys + n.past_key:size(2)
     k, v = t.aten.cat({ n.past_key, k }, 2), t.aten.cat({ n.past_value, v }, 2)

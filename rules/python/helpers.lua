@@ -31,7 +31,7 @@ python:expression {
     "{x}.expand(torch.broadcast_shapes({x}.shape, {shape}.tolist()))",
   ["list_of(Tensor[] items) -> Any"] = "{items}",
   ["list_item(Any items, SymInt index) -> Tensor"] = "{items}[{index}]",
-  ["list_length(Any items) -> Tensor"] = "torch.tensor(len({items}))",
+  ["list_length(Any items) -> Tensor"] = "torch.tensor(len({items}){, device})",
   ["list_append(Any items, Tensor x) -> Any"] = "[*{items}, {x}]",
   ["list_but_last(Any items) -> Any"] = "{items}[:-1]",
   ["unbound_list(Tensor x, int dim) -> Any"] = "list({x}.unbind({dim}))",
@@ -41,7 +41,7 @@ python:expression {
   ["cat_list(Any items, int dim) -> Tensor"] = "torch.cat({items}, {dim})",
   ["stack_list(Any items, int dim) -> Tensor"] = "torch.stack({items}, {dim})",
   ["none() -> Any"] = "None",
-  ["is_there(Any x) -> Tensor"] = "torch.tensor({x} is not None)",
+  ["is_there(Any x) -> Tensor"] = "torch.tensor({x} is not None{, device})",
   ["softsign(Tensor x) -> Tensor"] = "F.softsign({x})",
   ["equal_strings(Any x, Any y) -> Tensor"] = "torch.as_tensor({x} == {y})",
   ["join_texts(Any x, Any y) -> Any"] = "np.asarray({x} + {y}, dtype=object)",
@@ -261,24 +261,3 @@ def normalize_texts(x, case, exact, stopwords):
     kept = [change(text) for text in np.ravel(x) if same(text) not in dropped] or [""]
     kept = np.array(kept, dtype=object)
     return kept.reshape(1, -1) if np.ndim(x) == 2 else kept]=])
-
--- ---- tables ----
-
-python:helper("found_in(Any x, Any[] keys, Any[] values, Any default) -> Any", [=[
-def found_in(x, keys, values, default):
-    """The value of each element as a key; NaN is a key like others."""
-    if isinstance(x, torch.Tensor):
-        keys = torch.tensor(keys, dtype=x.dtype).tolist()
-    nan = float("nan")
-    table = {nan if str(key) == "nan" else key: value for key, value in zip(keys, values)}
-    return [table.get(nan if str(key) == "nan" else key, default) for key in x.ravel().tolist()]]=])
-
-python:helper("look_up(Any x, Any[] keys, Any[] values, Any default, ScalarType dtype) -> Tensor", [=[
-def look_up(x, keys, values, default, dtype):
-    """Each element of x as a key of a table of numbers."""
-    return torch.tensor(found_in(x, keys, values, default), dtype=dtype).reshape(x.shape)]=])
-
-python:helper("look_up_texts(Any x, Any[] keys, Any[] values, Any default) -> Any", [=[
-def look_up_texts(x, keys, values, default):
-    """Each element of x as a key of a table of strings."""
-    return np.array(found_in(x, keys, values, default), dtype=object).reshape(tuple(x.shape))]=])

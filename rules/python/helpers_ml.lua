@@ -14,7 +14,8 @@ python:helper("look_up(Any x, Any[] keys, Any[] values, Any default, *, ScalarTy
 def look_up(x, keys, values, default, dtype):
     """What each element of x stands for."""
     found = find_entries(x, keys, values, default)
-    return torch.tensor(found, dtype=dtype).reshape(x.shape)]=])
+    device = x.device if isinstance(x, torch.Tensor) else None
+    return torch.tensor(found, dtype=dtype, device=device).reshape(x.shape)]=])
 
 python:helper("look_up_texts(Any x, Any[] keys, Any[] values, Any default) -> Any", [=[
 def look_up_texts(x, keys, values, default):

@@ -92,6 +92,6 @@ def resize(
         if transformation == "tf_crop_and_resize":
             inside = ((place >= 0) & (place <= size - 1)).to(x.device)
             shape = [out if d == axis else 1 for d in range(x.dim())]
-            y = torch.where(inside.reshape(shape), y, torch.tensor(extrapolation, dtype=x.dtype))
+            y = y.masked_fill(~inside.reshape(shape), extrapolation)
         x = y
     return x]=])

@@ -34,12 +34,13 @@ def non_max_suppression(boxes, scores, limit, threshold=0.0, least=None, centers
 python:helper("mel_weights(Tensor bins, Tensor length, Tensor rate, Tensor low, Tensor high) -> Tensor", [=[
 def mel_weights(bins, length, rate, low, high):
     """Triangles over the bins of a spectrum, evenly spaced on the mel scale."""
+    device = bins.device
     bins, length, rate = bins.item(), length.item(), rate.item()
     low, high = (2595 * math.log10(1 + f.item() / 700) for f in (low, high))
     step = (high - low) / (bins + 2)
     edges = [700 * (10 ** ((low + i * step) / 2595) - 1) for i in range(bins + 2)]
     edges = [int((length + 1) * edge // rate) for edge in edges]
-    out = torch.zeros((length // 2 + 1, bins))
+    out = torch.zeros((length // 2 + 1, bins), device=device)
     for i, (left, center, right) in enumerate(zip(edges, edges[1:], edges[2:])):
         out[center, i] = 1
         for j in range(left, center):

@@ -276,12 +276,9 @@ local function plain_args(py, a, arguments)
     if not is_plain(py, value) then return nil end
     if name == "stride" and value == py.int(a.kernel_size) then value = nil end
     local shown = argument[3] or name
-    if value == nil then
-      POSITIONAL.now = false
-    elseif POSITIONAL[name] and #kwargs == 0 and not (same(value, default)) then
-      args[#args + 1] = { shown, value }
-    elseif not same(value, default) then
-      kwargs[#kwargs + 1] = { shown, value }
+    if value ~= nil and not same(value, default) then
+      local list = POSITIONAL[name] and #kwargs == 0 and args or kwargs
+      list[#list + 1] = { shown, value }
     end
   end
   return args, kwargs

@@ -223,3 +223,29 @@ def test_corners_of_a_length_that_is_rounded(to_python, name, want):
     n = node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners", name=name)
     text = to_python([n], {"x": (FLOAT, [1, 2, 4, 5])}, {"y": FLOAT}, {"s": np.array([1, 1, 1.5, 1.7], np.float32)})
     assert want in text
+
+
+# ---------------------------------------------------------------- powers
+@pytest.mark.parametrize("base, exponent, want", [
+    (INT64, np.int64(-1), "x ** torch.tensor(-1)"), (INT64, np.int64(2), "x ** 2"), (FLOAT, np.int64(-1), "x ** -1"),
+    (INT32, np.float32(-0.5), "x.to(torch.float64) ** torch.tensor(-0.5, device=x.device).to(torch.float64)")])
+def test_negative_powers_of_integers(to_python, base, exponent, want):
+    """PyTorch refuses a negative number there, and takes a tensor."""
+    assert want in to_python([node("Pow", ["x", "e"], ["y"])], {"x": (base, [3])}, {"y": base}, {"e": exponent})
+
+
+# ---------------------------------------------------------------- devices
+def test_numbers_are_made_where_the_inputs_are(to_python):
+    """A number of the CPU goes with tensors of any device in arithmetic, not in other functions."""
+    nodes = [node("Div", ["half", "x"], ["a"]), node("PRelu", ["a", "half"], ["y"])]
+    text = to_python(nodes, {"x": (FLOAT, [2, 3])}, {"y": FLOAT}, {"half": np.float32(0.5)})
+    assert "torch.tensor(0.5) / x" in text and "torch.tensor(0.5, device=x.device).reshape(1)" in text
+
+
+def test_numbers_of_rounds(to_python):
+    """Such numbers are stacked, where a loop may not run there is nothing."""
+    infos = [h.make_tensor_value_info(n, dtype, []) for n, dtype in (("i", INT64), ("c", BOOL), ("d", BOOL), ("j", INT64))]
+    body = h.make_graph([node("Identity", ["c"], ["d"]), node("Identity", ["i"], ["j"])], "b", infos[:2], infos[2:])
+    text = to_python([node("Loop", ["n", "go"], ["y"], body=body)], {"n": (INT64, [])}, {"y": INT64},
+                     {"go": np.array(True)})
+    assert "i = torch.tensor(i, device=n.device)" in text and "torch.empty(0, dtype=torch.int64, device=n.device)" in text
