@@ -10,6 +10,7 @@ local core = require("t2o.core")
 local schemas = require("t2o.schema")
 local rules = require("t2o.rules")
 local opset = require("t2o.opset")
+local util = require("t2o.util")
 local values = require("t2o.value") -- the fields of values
 
 local M = {}
@@ -280,31 +281,22 @@ function t.rounded(x) return tonumber(string.format("%.7g", x)) end
 
 -- ---- one node ----
 
-local LARGEST = 0x1.fffffep127 -- of 32 bits: PyTorch refuses numbers beyond it, be it in the last digit
-
--- ONNX stores floats in 32 bits; what was written is the shortest decimal that gives the same ones.
-local function shortest(x)
-  if math.type(x) ~= "float" or x ~= x or x == math.huge or x == -math.huge then return x end
-  for digits = 1, 9 do
-    local short = tonumber(string.format("%." .. digits .. "g", x)) + 0.0
-    if math.abs(short) <= LARGEST and string.unpack("f", string.pack("f", short)) == x then return short end
-  end
-  return x
-end
+--- A number of the dtype as the shortest decimal that is it there: ONNX stores floats in 32 bits.
+function t.shortest(x, dtype) return dtype == "float32" and util.shortest(x) or x end
 
 --- A constant of one number as that number, the shortest of those that are it in the constant's dtype; nil otherwise.
 function t.literal(v)
   local x = core.field(v, "known_rank") and v.rank == 0 and v.dtype ~= "bool" and t.number(v)
   if not x then return nil end
-  return v.dtype == "float32" and shortest(x) or x
+  return t.shortest(x, v.dtype)
 end
 
 local function shortest_floats(attrs)
   for name, x in pairs(attrs) do
     if type(x) == "table" then
-      for i = 1, #x do x[i] = shortest(x[i]) end
+      for i = 1, #x do x[i] = util.shortest(x[i]) end
     else
-      attrs[name] = shortest(x)
+      attrs[name] = util.shortest(x)
     end
   end
   return attrs

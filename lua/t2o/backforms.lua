@@ -1,5 +1,5 @@
--- lua/t2o/backforms.lua: functions of PyTorch that a file has in steps, for rules/onnx: exporters write attention, SiLU
--- and GELU as products and sums. A function is found from its last step backwards, among the calls made so far; the
+-- lua/t2o/backforms.lua: functions of PyTorch that a file has in steps, for rules/onnx: exporters write attention, SiLU,
+-- GELU and norms as products and sums. A function is found from its last step backwards, among the calls made so far; the
 -- steps that nobody reads any more go.
 
 local core = require("t2o.core")
@@ -42,6 +42,24 @@ local function same_dims(a, b, first, last)
     if not util.equal(a[i], b[i]) then return false end
   end
   return true
+end
+
+-- Whether nobody but the node reads the steps behind it, as far as x and constants.
+local function are_private(node, x)
+  for i = 1, node.inputs.n do
+    local v = node.inputs[i]
+    if v and not v.is_constant and core.back_value(v) ~= x then
+      local behind = core.producer(v)
+      if not behind or core.readers(v) ~= 1 or not are_private(behind, x) then return false end
+    end
+  end
+  return true
+end
+
+-- Whether steps round as one function does: those of 16 bits do so at each.
+local function is_exact(v)
+  local dtype = core.field(v, "dtype")
+  return dtype == "float32" or dtype == "float64"
 end
 
 -- ---- products with numbers ----
@@ -237,6 +255,77 @@ function M.layer_norm(t, y, bias)
   end
 end
 
+-- What v is the square root of, or one over it.
+local function under_root(v)
+  local op, node = op_of(v)
+  return op == "sqrt" and node.inputs[1] or nil
+end
+
+--- 1 / x as rsqrt, nil where x is no square root.
+function M.rsqrt(t, n, x)
+  local inside = under_root(x)
+  local source = n.node and n.node.inputs[n.node.inputs.n]
+  if not inside or not is_exact(n.outputs[1]) or not source or core.readers(source) ~= 1 then return nil end
+  return t.aten.rsqrt(inside)
+end
+
+-- What something is multiplied with by v: the number under rsqrt or 1 / sqrt.
+local function under_inverse_root(v)
+  local op, node = op_of(v)
+  if op == "rsqrt" then return node.inputs[1] end
+  return op == "reciprocal" and under_root(node.inputs[1]) or nil
+end
+
+local function is_square(t, v, x)
+  local op, node = op_of(v)
+  if not node or node.inputs[1] ~= x then return false end
+  local a = args_of(node)
+  return op == "pow.Tensor_Scalar" and number(t, a.exponent) == 2 or op == "square"
+    or op == "mul.Tensor" and a.other == x
+end
+
+-- Epsilon where v is mean(x^2) + epsilon
+local function mean_square(t, v, x)
+  local op, node = op_of(v)
+  if op ~= "add.Tensor" then return nil end
+  local a = args_of(node)
+  local epsilon = number(t, a.other)
+  local squares = epsilon and mean_of(a.self)
+  return squares and is_square(t, squares, x) and epsilon or nil
+end
+
+-- x and epsilon of x / sqrt(mean(x^2) + epsilon)
+local function by_root_mean_square(t, v)
+  local op, node = op_of(v)
+  local a = node and args_of(node) or {}
+  if op == "div.Tensor" then
+    local epsilon = mean_square(t, under_root(a.other), a.self)
+    if epsilon then return a.self, epsilon end
+  end
+  for _, pair in ipairs(op == "mul.Tensor" and { { a.self, a.other }, { a.other, a.self } } or {}) do
+    local epsilon = mean_square(t, under_inverse_root(pair[2]), pair[1])
+    if epsilon then return pair[1], epsilon end
+  end
+end
+
+-- Whether v is something without its mean, as in layer_norm.
+local function is_centred(v)
+  local op, node = op_of(v)
+  return op == "sub.Tensor" and mean_of(node.inputs[2]) == node.inputs[1]
+end
+
+--- A product as rms_norm over the last dim with its weight; nil where it is none.
+function M.rms_norm(t, n, y, weight)
+  for _, pair in ipairs(n.node and { { y, weight }, { weight, y } } or {}) do
+    local x, epsilon = by_root_mean_square(t, pair[1])
+    local shape = x and known_shape(x)
+    local size = shape and shape[#shape]
+    if util.is_static(size) and is_exact(x) and not is_centred(x) and is_row(pair[2], size) and are_private(n.node, x) then
+      return t.aten.rms_norm(x, { size }, pair[2], t.rounded(epsilon))
+    end
+  end
+end
+
 -- ---- activations ----
 
 -- The factors of a product, two products deep: long chains are not walked again at each of their links.
@@ -264,20 +353,54 @@ local function of_erf(t, v)
   return math.abs(scale - math.sqrt(0.5)) < 1e-4 and x or nil
 end
 
+-- Whether v is x^3.
+local function is_cube(t, v, x)
+  local op, node = op_of(v)
+  local a = node and args_of(node) or {}
+  if op == "pow.Tensor_Scalar" then return a.self == x and number(t, a.exponent) == 3 end
+  return op == "mul.Tensor" and (a.other == x and is_square(t, a.self, x) or a.self == x and is_square(t, a.other, x))
+end
+
+local function near(x, y) return math.abs(x - y) < 1e-4 * y end
+
+-- x where v is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))
+local function of_tanh(t, v)
+  local op, node = op_of(v)
+  if op ~= "add.Tensor" then return nil end
+  local a = args_of(node)
+  op, node = op_of(number(t, a.other) == 1 and a.self or nil)
+  if op ~= "tanh" then return nil end
+  local sum, scale = unscaled(t, node.inputs[1])
+  op, node = op_of(sum)
+  if op ~= "add.Tensor" or not near(scale, math.sqrt(2 / math.pi)) then return nil end
+  a = args_of(node)
+  for _, pair in ipairs { { a.self, a.other }, { a.other, a.self } } do
+    local cube, by = unscaled(t, pair[2])
+    if near(by, 0.044715) and is_cube(t, cube, pair[1]) then return pair[1] end
+  end
+end
+
+-- Whether three factors are x, a half, and what `of` says is made of x; x.
+local function halved(t, parts, of)
+  for i, part in ipairs(#parts == 3 and parts or {}) do
+    local arg = of(t, part)
+    local a, b = parts[i % 3 + 1], parts[(i + 1) % 3 + 1]
+    if arg and ((a == arg and number(t, b) == 0.5) or (b == arg and number(t, a) == 0.5)) then return arg end
+  end
+end
+
 --- A product as SiLU or GELU; nil where it is neither.
-function M.activation(t, x, y)
+function M.activation(t, n, x, y)
   for _, pair in ipairs { { x, y }, { y, x } } do
     local op, node = op_of(pair[2])
     if op == "sigmoid" and node.inputs[1] == pair[1] then return t.aten.silu(pair[1]) end
   end
   local parts = factors(y, factors(x, {}, 2), 2)
-  if #parts ~= 3 then return nil end
-  for i, part in ipairs(parts) do
-    local arg = of_erf(t, part)
-    local a, b = parts[i % 3 + 1], parts[(i + 1) % 3 + 1]
-    if arg and ((a == arg and number(t, b) == 0.5) or (b == arg and number(t, a) == 0.5)) then
-      return t.aten.gelu(arg)
-    end
+  local arg = halved(t, parts, of_erf)
+  if arg then return t.aten.gelu(arg) end
+  arg = halved(t, parts, of_tanh)
+  if arg and n.node and is_exact(arg) and are_private(n.node, arg) then
+    return t.aten.gelu(arg, { approximate = "tanh" })
   end
 end
 

@@ -7,6 +7,7 @@ local core = require("t2o.core")
 local text = require("t2o.pytext")
 local pyrules = require("t2o.pyrules")
 local tree = require("t2o.pytree")
+local util = require("t2o.util")
 
 local M = {}
 
@@ -175,6 +176,7 @@ local function scalar_text(x, dtype)
   if type(x) == "boolean" then return x and "True" or "False" end
   if math.type(x) == "integer" and (dtype:find("^float") or dtype == "bfloat16") then x = x + 0.0 end
   if dtype == "uint64" and x < 0 then return string.format("0x%x", x) end
+  if dtype == "float32" then x = util.shortest(x) end
   return text.number(x)
 end
 
@@ -755,8 +757,8 @@ local function last_uses(fn)
 end
 
 local RESERVED = {}
-for word in ([[self torch nn F math OrderedDict Path min max float range complex getattr len int bool slice
-  zip]]):gmatch("%S+") do
+for word in ([[self torch nn F np re math itertools OrderedDict Path min max float range complex getattr len int bool
+  slice zip map list tuple reversed enumerate]]):gmatch("%S+") do
   RESERVED[word] = true
 end
 

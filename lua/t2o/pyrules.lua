@@ -521,6 +521,15 @@ function py.indexed(base, parts) return base .. "[" .. table.concat(parts, ", ")
 function py.is_default(a, name) return is_default(param(a, name), a._items[name]) end
 function py.kind(a, name) return a._items[name] and a._items[name].kind or "none" end
 
+--- Turns an argument round where it is a negative number; says whether it was.
+function py.negate(a, name)
+  local item = a._items[name]
+  local x = item.value
+  if not math.type(x) or x >= 0 or x ~= x or x == math.mininteger then return false end
+  a._items[name] = { name = item.name, kind = item.kind, value = -x }
+  return true
+end
+
 --- Asks for a helper by its name.
 function py.need(name)
   if not helpers[name] then error("there is no helper " .. name, 2) end

@@ -194,6 +194,18 @@ end
 M.is_float = types.is_float
 M.is_int = types.is_int
 
+local LARGEST = 0x1.fffffep127 -- of 32 bits: PyTorch refuses numbers beyond it, be it in the last digit
+
+--- A float of 32 bits as the shortest decimal that gives the same one; anything else as it is.
+function M.shortest(x)
+  if math.type(x) ~= "float" or x ~= x or x == math.huge or x == -math.huge then return x end
+  for digits = 1, 9 do
+    local short = tonumber(string.format("%." .. digits .. "g", x)) + 0.0
+    if math.abs(short) <= LARGEST and string.unpack("f", string.pack("f", short)) == x then return short end
+  end
+  return x
+end
+
 function M.is_half(dtype) return dtype == "float16" or dtype == "bfloat16" end
 
 M.result_type = types.result_type

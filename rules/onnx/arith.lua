@@ -19,7 +19,8 @@ end)
 
 onnx:rule("Mul(A, B)", function(t, n)
   local x, y = pair(n.A, n.B)
-  return forms.activation(t, x, y) or narrow(t.aten["mul.Tensor"](x, y), n.A.dtype)
+  local form = forms.activation(t, n, x, y) or core.is_value(y) and forms.rms_norm(t, n, x, y)
+  return form or narrow(t.aten["mul.Tensor"](x, y), n.A.dtype)
 end)
 
 onnx:rule("Sub(A, B)", function(t, n)
@@ -35,7 +36,7 @@ onnx:rule("Div(A, B)", function(t, n)
   if is_int(dtype) then
     return narrow(t.aten["div.Tensor_mode"](wide(n.A), y, { rounding_mode = "trunc" }), dtype)
   end
-  if t.literal(n.A) == 1 and core.is_value(y) then return t.aten.reciprocal(y) end
+  if t.literal(n.A) == 1 and core.is_value(y) then return forms.rsqrt(t, n, y) or t.aten.reciprocal(y) end
   return t.aten["div.Tensor"](n.A, y)
 end)
 

@@ -52,7 +52,8 @@ local function filled(t, sizes, value, dtype)
 end
 
 onnx:rule("ConstantOfShape(input) {value}", function(t, n)
-  local dtype, value = n.outputs[1].dtype, n.attrs.value and n.attrs.value:item() or 0
+  local dtype = n.outputs[1].dtype
+  local value = t.shortest(n.attrs.value and n.attrs.value:item() or 0, dtype)
   if t.knows_sizes(n.input) or not t.python then return filled(t, t.sizes(n.input), value, dtype) end
   return filled(t, { t.helper.to_list(n.input) }, value, dtype)
 end)

@@ -152,7 +152,7 @@ end)
 
 onnx:rule("Dropout(data, ratio?, training_mode?)", function(t, n)
   local ratio, training = 0.5, false
-  if n.ratio then ratio = t.number(n.ratio) or t.aten.item(n.ratio) end
+  if n.ratio then ratio = t.shortest(t.number(n.ratio), n.ratio.dtype) or t.aten.item(n.ratio) end
   if n.training_mode then training = t.number(n.training_mode) end
   if training == nil then
     if t.wants(n.outputs[2]) then

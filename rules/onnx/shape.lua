@@ -460,7 +460,7 @@ local EXACT = 1 << 53 -- up to here doubles hold integers, which is what aten::p
 -- Padding with a number.
 local function filled(t, n, before, after)
   local v, pads = n.constant_value, from_last(before, after)
-  local value = t.number(v)
+  local value = t.shortest(t.number(v), n.data.dtype)
   if type(value) == "boolean" then value = value and 1 or 0 end
   if not v or value == 0 then return t.aten.pad(n.data, pads) end
   local x, narrow = backmath.widened(n.data)

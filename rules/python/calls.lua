@@ -49,9 +49,11 @@ python:operator {
 }
 
 for _, name in ipairs { "add", "sub" } do
-  local sign = name == "add" and "+" or "-"
   python:rule({ name .. ".Tensor", name .. ".Scalar" }, function(py, a)
-    if a.alpha == 1 or a.alpha == nil then return py.operator(sign) end
+    if a.alpha == 1 or a.alpha == nil then
+      local turned = py.negate(a, "other") -- x - 3, not x + -3
+      return py.operator(((name == "add") ~= turned) and "+" or "-")
+    end
     return "torch." .. name .. "({self}, {other}, alpha={alpha})"
   end)
 end

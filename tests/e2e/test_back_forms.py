@@ -331,6 +331,60 @@ def test_layer_norm(to_python, changed, want):
     assert ("self.ln = nn.LayerNorm(4)" in text) == want
 
 
+def root_mean_square(weight="norm.weight", exponent="two", inverse="Reciprocal"):
+    """x / sqrt(mean(x^2) + eps) * weight, as PyTorch's exporter writes it."""
+    nodes = [node("Pow", ["x", exponent], ["p"]), node("ReduceMean", ["p", "axes"], ["v"], keepdims=1),
+             node("Add", ["v", "eps"], ["e"]), node("Sqrt", ["e"], ["s"])]
+    if inverse == "Reciprocal":
+        nodes += [node("Reciprocal", ["s"], ["r"]), node("Mul", ["x", "r"], ["n"])]
+    else:
+        nodes += [node("Div", ["x", "s"], ["n"])]
+    held = {"two": scalar(2), "three": scalar(3), "eps": scalar(1e-6), "axes": np.array([-1]), weight: weights(4)}
+    return [*nodes, node("Mul", [weight, "n"], ["y"])], held
+
+
+@pytest.mark.parametrize("changed, want", [({}, True), ({"inverse": "Div"}, True), ({"exponent": "three"}, False)])
+def test_rms_norm(to_python, changed, want):
+    text, _ = to_python(*root_mean_square(**changed), [2, 3, 4], [2, 3, 4])
+    assert ("self.norm = nn.RMSNorm(4, eps=1e-06)" in text) == want
+
+
+def test_an_rms_norm_whose_steps_are_read(to_python):
+    nodes, held = root_mean_square()
+    nodes[-1].output[0] = "z"
+    nodes.append(node("Add", ["z", "r"], ["y"]))
+    text, _ = to_python(nodes, held, [2, 3, 4], [2, 3, 4])
+    assert "RMSNorm" not in text and ".rsqrt()" in text
+
+
+def tanh_gelu(cubic=0.044715, root=(2 / np.pi) ** 0.5):
+    nodes = [node("Pow", ["x", "three"], ["q"]), node("Mul", ["q", "cubic"], ["k"]), node("Add", ["x", "k"], ["s"]),
+             node("Mul", ["s", "root"], ["u"]), node("Tanh", ["u"], ["t"]), node("Add", ["t", "one"], ["a"]),
+             node("Mul", ["x", "half"], ["h"]), node("Mul", ["h", "a"], ["y"])]
+    return nodes, {n: scalar(x) for n, x in {"three": 3, "cubic": cubic, "root": root, "one": 1, "half": 0.5}.items()}
+
+
+@pytest.mark.parametrize("changed, want", [({}, True), ({"cubic": 0.05}, False), ({"root": 0.8}, False)])
+def test_gelu_by_tanh(to_python, changed, want):
+    text, _ = to_python(*tanh_gelu(**changed), [2, 3], [2, 3])
+    assert ('F.gelu(x, approximate="tanh")' in text) == want
+
+
+def test_gelu_by_tanh_in_sixteen_bits(tmp_path, to_python):
+    """Its steps round."""
+    nodes, held = tanh_gelu()
+    onnx.save(half(nodes, held), tmp_path / "half.onnx")
+    assert ".tanh()" in to_python.of_model(tmp_path / "half.onnx")[0]
+
+
+@pytest.mark.parametrize("op, number, want", [("Add", -3.0, "x - 3.0"), ("Sub", -3.0, "x + 3.0"), ("Mul", 0.1, "x * 0.1"),
+                                              ("Add", -np.inf, 'x - float("inf")'), ("Pow", 2.0, "x ** 2"),
+                                              ("PRelu", 0.1, "torch.tensor(0.1, device=x.device)")])
+def test_numbers_as_people_write_them(to_python, op, number, want):
+    text, _ = to_python([node(op, ["x", "n"], ["y"])], {"n": scalar(number)}, [2, 3], [2, 3])
+    assert re.search(re.escape(want) + r"(?!\.?\d)", text)
+
+
 def test_running_statistics_are_not_tied(to_python):
     """Mean and bias are one tensor of zeros, variance and weight one of ones; training changes the statistics."""
     n = node("BatchNormalization", ["x", "a.weight", "a.bias", "a.bias", "a.weight"], ["y"],

@@ -141,6 +141,12 @@ def test_large_unsigned_constants(to_python, convert, value):
     assert convert(*args, to="net.pt2").returncode == 0
 
 
+def test_numbers_of_few_digits_where_they_are_the_same(to_python):
+    nodes = [node("Pad", ["x", "p", "v"], ["a"]), node("Max", ["a", "v", "a"], ["b"]), node("Dropout", ["b", "v"], ["y"])]
+    text = to_python(nodes, {"x": (FLOAT, [4])}, {"y": FLOAT}, {"p": np.array([1, 2]), "v": np.float32(0.1)})
+    assert text.count("0.1") == 3 and "0.1000" not in text
+
+
 # ---------------------------------------------------------------- edges
 @pytest.mark.parametrize("start, stop, size, want", [
     (-1, -9, 5, "x.flip"), (-100, -200, 5, "x[:1].flip"), (-7, -100, 5, "x[:1].flip"), (-2, -5, 5, "x[1:4].flip"), (-2, -4, "n", "x[-3:max(x.shape[0] - 1, 1)].flip"),
@@ -249,3 +255,8 @@ def test_numbers_of_rounds(to_python):
     text = to_python([node("Loop", ["n", "go"], ["y"], body=body)], {"n": (INT64, [])}, {"y": INT64},
                      {"go": np.array(True)})
     assert "i = torch.tensor(i, device=n.device)" in text and "torch.empty(0, dtype=torch.int64, device=n.device)" in text
+
+
+def test_an_argument_with_the_name_of_what_is_called(to_python):
+    nodes = [node("SplitToSequence", ["list"], ["s"], keepdims=1), node("ConcatFromSequence", ["s"], ["y"], axis=0)]
+    assert "list(list_2.split(" in to_python(nodes, {"list": (FLOAT, [4])}, {"y": FLOAT})
