@@ -190,6 +190,11 @@ function util.is_int(dtype) end
 ---@return boolean
 function util.is_half(dtype) end
 
+--- A float of 32 bits as the shortest decimal that gives the same one; anything else as it is.
+---@param x number
+---@return number
+function util.shortest(x) end
+
 --- types.result_type
 ---@param ... t2o.Value|t2o.Number|t2o.Dim
 ---@return t2o.Dtype

@@ -1,6 +1,6 @@
--- lua/t2o/backforms.lua: functions of PyTorch that a file has in steps, for rules/onnx: exporters write attention, SiLU,
--- GELU and norms as products and sums. A function is found from its last step backwards, among the calls made so far; the
--- steps that nobody reads any more go.
+-- lua/t2o/backforms.lua: functions of PyTorch that a file has in steps, for rules/onnx: exporters write attention,
+-- SiLU, GELU and norms as products and sums. A function is found from its last step backwards, among the calls made so
+-- far; the steps that nobody reads any more go.
 
 local core = require("t2o.core")
 local linear = require("t2o.backlinear")
@@ -320,7 +320,8 @@ function M.rms_norm(t, n, y, weight)
     local x, epsilon = by_root_mean_square(t, pair[1])
     local shape = x and known_shape(x)
     local size = shape and shape[#shape]
-    if util.is_static(size) and is_exact(x) and not is_centred(x) and is_row(pair[2], size) and are_private(n.node, x) then
+    local fits = util.is_static(size) and is_exact(x) and is_row(pair[2], size)
+    if fits and not is_centred(x) and are_private(n.node, x) then
       return t.aten.rms_norm(x, { size }, pair[2], t.rounded(epsilon))
     end
   end

@@ -237,7 +237,8 @@ local function context(fn)
   function ctx.size(dim) return size_expr(fn, dim) end
   function ctx.device()
     for _, v in ipairs(fn.inputs) do
-      if core.field(v, "kind") == "tensor" and core.field(v, "dtype") ~= "string" then return text.atom({ ref = v }, ".device") end
+      local is_tensor = core.field(v, "kind") == "tensor" and core.field(v, "dtype") ~= "string"
+      if is_tensor then return text.atom({ ref = v }, ".device") end
     end
     for _, tensor in ipairs(fn.module and fn.module.tensors or {}) do
       if text.is_identifier(tensor.leaf) then return text.atom("self." .. tensor.leaf .. ".device") end

@@ -108,9 +108,11 @@ onnx:rule("NonZero(X)", function(t, n)
 end)
 
 onnx:rule("Where(condition, X, Y)", function(t, n)
-  local x, y = t.literal(n.X), t.literal(n.Y)
-  if y and not x and backmath.computing(n.X.dtype) == n.X.dtype then return t.aten["where.ScalarOther"](n.condition, n.X, y) end
-  if x and not y and backmath.computing(n.X.dtype) == n.X.dtype then return t.aten["where.ScalarSelf"](n.condition, x, n.Y) end
+  local dtype = n.X.dtype
+  local plain = backmath.computing(dtype) == dtype
+  local x, y = plain and t.literal(n.X), plain and t.literal(n.Y)
+  if y and not x then return t.aten["where.ScalarOther"](n.condition, n.X, y) end
+  if x and not y then return t.aten["where.ScalarSelf"](n.condition, x, n.Y) end
   return t.aten["where.self"](n.condition, n.X, n.Y)
 end)
 

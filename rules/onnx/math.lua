@@ -4,7 +4,8 @@ local forms = require("t2o.backforms")
 local onnx = require("t2o.back").registry
 
 for op, name in pairs {
-  ["Floor(X)"] = "floor", ["Ceil(X)"] = "ceil", ["Round(X)"] = "round", ["Sqrt(X)"] = "sqrt", ["Exp(input)"] = "exp", ["Log(input)"] = "log",
+  ["Floor(X)"] = "floor", ["Ceil(X)"] = "ceil", ["Round(X)"] = "round",
+  ["Sqrt(X)"] = "sqrt", ["Exp(input)"] = "exp", ["Log(input)"] = "log",
   ["Sin(input)"] = "sin", ["Cos(input)"] = "cos", ["Tan(input)"] = "tan",
   ["Asin(input)"] = "asin", ["Acos(input)"] = "acos", ["Atan(input)"] = "atan",
   ["Sinh(input)"] = "sinh", ["Cosh(input)"] = "cosh", ["Asinh(input)"] = "asinh", ["Acosh(input)"] = "acosh",

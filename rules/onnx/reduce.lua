@@ -113,7 +113,8 @@ end)
 -- By their bits, as PyTorch computes with them.
 local SMALLEST = { uint8 = 0, uint16 = 0, uint32 = 0, uint64 = 0, int8 = -128, int16 = -32768, int32 = -2147483648,
   int64 = math.mininteger, bool = false }
-local LARGEST = { uint8 = 255, uint16 = 65535, uint32 = 4294967295, uint64 = -1, int8 = 127, int16 = 32767, int32 = 2147483647,
+local LARGEST = { uint8 = 255, uint16 = 65535, uint32 = 4294967295, uint64 = -1, int8 = 127,
+  int16 = 32767, int32 = 2147483647,
   int64 = math.maxinteger, bool = true }
 
 -- Elements of a value; nil where they are known at run time only.

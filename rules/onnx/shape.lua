@@ -260,7 +260,9 @@ onnx:rule("Split(input, split?) {axis=0}", function(t, n)
   if even and size ~= 0 or not n.attrs.num_outputs and not is_int(size) then -- what does not come out even is an error
     return table.unpack(t.list(count, "aten::chunk", n.input, count, n.axis))
   end
-  if t.python and not is_int(size) then return table.unpack(t.list(count, "helper::split_evenly", n.input, count, n.axis)) end
+  if t.python and not is_int(size) then
+    return table.unpack(t.list(count, "helper::split_evenly", n.input, count, n.axis))
+  end
   if not size then t.decline("parts of a dim of unknown size") end
   return table.unpack(t.list(count, "aten::split_with_sizes", n.input, parts_of(size, count), n.axis))
 end)
