@@ -312,9 +312,10 @@ local function bound(rule, inputs, attrs, outputs)
 end
 
 local function view_of(rule, node)
-  local inputs = { n = node.inputs.n }
+  local sources = node.inputs -- a list that is made anew
+  local inputs = { n = sources.n }
   for i = 1, inputs.n do
-    local v = node.inputs[i]
+    local v = sources[i]
     local torch = v and core.back_value(v)
     if torch and core.content(v) then contents[torch] = v end
     inputs[i] = torch
@@ -338,8 +339,9 @@ end
 local function op_of(node) return node.op:match("^onnx::(.*)$") or node.op end
 
 local function take(node, results)
-  for i = 1, node.outputs.n do
-    local v = node.outputs[i]
+  local outs = node.outputs
+  for i = 1, outs.n do
+    local v = outs[i]
     if v and results[i] ~= nil then core.set_twin(v, results[i]) end
   end
 end

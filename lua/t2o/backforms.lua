@@ -46,8 +46,9 @@ end
 
 -- Whether nobody but the node reads the steps behind it, as far as x and constants.
 local function are_private(node, x)
-  for i = 1, node.inputs.n do
-    local v = node.inputs[i]
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     if v and not v.is_constant and core.back_value(v) ~= x then
       local behind = core.producer(v)
       if not behind or core.readers(v) ~= 1 or not are_private(behind, x) then return false end

@@ -182,8 +182,9 @@ end
 function M.computed_in(g, n, dtype, from)
   local inputs = { n = n.inputs.n }
   from = from or n.inputs[1].dtype
-  for i = 1, n.inputs.n do
-    local v = n.inputs[i]
+  local ins = n.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     inputs[i] = v and v.dtype == from and builder.cast(v, dtype) or v
   end
   local out = core.build(n.op, inputs, n.attrs, n.outputs.n)

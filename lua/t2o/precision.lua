@@ -87,8 +87,9 @@ end
 local function variables(node, op)
   local vars, inputs_of = core.type_vars(node)
   local out
-  for i = 1, node.inputs.n do
-    local name = node.inputs[i] and inputs_of[i]
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local name = ins[i] and inputs_of[i]
     if name and vars[name] == "float32" then
       local allowed, opset = core.type_allows(node, name, dtype)
       if allowed then out = out or {} end
@@ -102,8 +103,9 @@ end
 -- How a node's operands stand: some in 16 bits (or given from outside), some in float32 that go back to such.
 local function operands(node, changes, inputs_of)
   local low, kept, back
-  for i = 1, node.inputs.n do
-    local v = node.inputs[i]
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     if v and changes[inputs_of[i]] and not v.is_constant then
       local given = not core.producer(v)
       low = low or given or source(v) ~= nil

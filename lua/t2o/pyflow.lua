@@ -21,7 +21,8 @@ end
 
 local function outputs_of(node)
   local out = {}
-  for i = 1, node.outputs.n do out[i] = node.outputs[i] end
+  local outs = node.outputs
+  for i = 1, outs.n do out[i] = outs[i] end
   return out
 end
 
@@ -113,11 +114,13 @@ local function needed_nodes(model, parts)
   for i = #nodes, 1, -1 do
     local node = nodes[i]
     local live = node.outputs.n == 0
-    for j = 1, node.outputs.n do live = live or read[model.resolve(node.outputs[j])] end
+    local outs = node.outputs
+    for j = 1, outs.n do live = live or read[model.resolve(outs[j])] end
     if live then
       table.insert(out, 1, node)
-      for j = 1, node.inputs.n do
-        if core.is_value(node.inputs[j]) then read[model.resolve(node.inputs[j])] = true end
+      local ins = node.inputs
+      for j = 1, ins.n do
+        if core.is_value(ins[j]) then read[model.resolve(ins[j])] = true end
       end
     end
   end
@@ -134,8 +137,9 @@ function M.body(model, item)
   parts.items = {}
   for i, node in ipairs(needed_nodes(model, parts)) do
     parts.items[i] = { node = node, frames = {}, chain = {} }
-    for j = 1, node.inputs.n do
-      if core.is_value(node.inputs[j]) then model.body_use[node.inputs[j]] = true end
+    local ins = node.inputs
+    for j = 1, ins.n do
+      if core.is_value(ins[j]) then model.body_use[ins[j]] = true end
     end
   end
   for _, o in ipairs(parts.outputs) do
@@ -370,8 +374,9 @@ end
 
 local function used_in(body, v)
   for _, item in ipairs(body.items) do
-    for i = 1, item.node.inputs.n do
-      if item.node.inputs[i] == v then return true end
+    local ins = item.node.inputs
+    for i = 1, ins.n do
+      if ins[i] == v then return true end
     end
   end
   for _, o in ipairs(body.outputs) do
@@ -384,8 +389,9 @@ end
 local function is_steady(fn, body)
   if fn.model.resolve(results(body)[1]) ~= body.goes_on then return false end
   for _, item in ipairs(body.items) do
-    for i = 1, item.node.inputs.n do
-      if fn.model.resolve(item.node.inputs[i]) == body.goes_on then return false end
+    local ins = item.node.inputs
+    for i = 1, ins.n do
+      if fn.model.resolve(ins[i]) == body.goes_on then return false end
     end
   end
   for i = 2, #body.outputs do

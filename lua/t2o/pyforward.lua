@@ -356,8 +356,9 @@ local function as_written(node, e)
   local out = node.outputs[1]
   local first = node.inputs[1]
   if not out or core.field(out, "kind") ~= "tensor" then return e end
-  for i = 1, node.inputs.n do
-    local v = node.inputs[i]
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     if core.is_value(v) and core.field(v, "kind") == "tensor" and core.field(v, "dtype") ~= core.field(out, "dtype")
       and (i == 1 or #core.field(v, "shape") > 0) then
       return text.atom({ sub = e, prec = text.ATOM }, ".to(torch." .. core.field(out, "dtype") .. ")")

@@ -21,8 +21,9 @@ end
 local function weighted_scope(model, n)
   if n.layer then return parent(n.layer.path) end
   local scope
-  for i = 1, n.node.inputs.n do
-    local v = n.node.inputs[i]
+  local ins = n.node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     local w = core.is_value(v) and model.weights[model.resolve(v)]
     if w and not w.constant then
       local owner = parent(w.names[1])
@@ -44,17 +45,20 @@ end
 local function new_visit(scope) return { scope = scope, known = {} } end
 
 local function note(model, visit, n, with_operands)
-  for i = 1, n.node.outputs.n do visit.known[model.resolve(n.node.outputs[i])] = true end
+  local outs = n.node.outputs
+  for i = 1, outs.n do visit.known[model.resolve(outs[i])] = true end
   if not with_operands then return end
-  for i = 1, n.node.inputs.n do
-    if core.is_value(n.node.inputs[i]) then visit.known[model.resolve(n.node.inputs[i])] = true end
+  local ins = n.node.inputs
+  for i = 1, ins.n do
+    if core.is_value(ins[i]) then visit.known[model.resolve(ins[i])] = true end
   end
 end
 
 local function works_on(model, visit, n)
   if not is_of_block(n.node) then return false end
-  for i = 1, n.node.inputs.n do
-    local v = n.node.inputs[i]
+  local ins = n.node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     if core.is_value(v) then
       v = model.resolve(v)
       if not visit.known[v] and not model.weights[v] and not model.is_size(v) then return false end
@@ -77,8 +81,9 @@ end
 local function readers_of(model, nodes)
   local out = {}
   for _, n in ipairs(nodes) do
-    for i = 1, n.node.inputs.n do
-      local v = n.node.inputs[i]
+    local ins = n.node.inputs
+    for i = 1, ins.n do
+      local v = ins[i]
       if core.is_value(v) then
         v = model.resolve(v)
         out[v] = out[v] or {}
@@ -91,8 +96,9 @@ end
 
 local function readers(model, by_value, n)
   local out = {}
-  for i = 1, n.node.outputs.n do
-    for _, reader in ipairs(by_value[model.resolve(n.node.outputs[i])] or {}) do out[#out + 1] = reader end
+  local outs = n.node.outputs
+  for i = 1, outs.n do
+    for _, reader in ipairs(by_value[model.resolve(outs[i])] or {}) do out[#out + 1] = reader end
   end
   return out
 end
@@ -129,12 +135,14 @@ end
 
 -- Adds a node before others to { count = number, [value] = true }: what they read and do not make.
 local function add_external(model, external, n)
-  for i = 1, n.node.outputs.n do
-    local v = model.resolve(n.node.outputs[i])
+  local outs = n.node.outputs
+  for i = 1, outs.n do
+    local v = model.resolve(outs[i])
     if external[v] then external[v], external.count = nil, external.count - 1 end
   end
-  for i = 1, n.node.inputs.n do
-    local v = core.is_value(n.node.inputs[i]) and model.resolve(n.node.inputs[i])
+  local ins = n.node.inputs
+  for i = 1, ins.n do
+    local v = core.is_value(ins[i]) and model.resolve(ins[i])
     if v and not external[v] and not model.weights[v] and not model.is_size(v) then
       external[v], external.count = true, external.count + 1
     end

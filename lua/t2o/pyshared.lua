@@ -30,8 +30,9 @@ local function is_plain(model, node)
   for _, item in ipairs(core.call(node)) do
     if item.kind == "graph" then return false end
   end
-  for i = 1, node.inputs.n do
-    local v = node.inputs[i]
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     local weight = core.is_value(v) and model.weights[model.resolve(v)]
     if weight and not weight.constant then return false end
   end
@@ -83,8 +84,9 @@ end
 local function read_by(model)
   local readers = {}
   for _, n in ipairs(model.nodes) do
-    for i = 1, n.node.inputs.n do
-      local from = maker(model, n.node.inputs[i])
+    local ins = n.node.inputs
+    for i = 1, ins.n do
+      local from = maker(model, ins[i])
       if from then
         readers[from] = readers[from] or {}
         table.insert(readers[from], n)
@@ -104,8 +106,9 @@ local function want(model, wanted, n, reader, depth)
              readers = {} }
     wanted[n][key] = copy
     table.insert(wanted, copy)
-    for i = 1, n.node.inputs.n do
-      local from = maker(model, n.node.inputs[i])
+    local ins = n.node.inputs
+    for i = 1, ins.n do
+      local from = maker(model, ins[i])
       local apart = from and parting(from.modules, reader.modules)
       if apart then want(model, wanted, from, copy, apart) end
     end
@@ -143,8 +146,9 @@ end
 function M.spread(model)
   local readers, known, wanted, blocks, copies = read_by(model), {}, {}, {}, {}
   for _, n in ipairs(model.nodes) do
-    for i = 1, n.node.inputs.n do
-      local from = maker(model, n.node.inputs[i])
+    local ins = n.node.inputs
+    for i = 1, ins.n do
+      local from = maker(model, ins[i])
       local depth = from and parting(from.modules, n.modules)
       if depth and is_read_inside(readers, from, depth) and can_repeat(model, known, from, n, depth) then
         want(model, wanted, from, n, depth)

@@ -218,8 +218,9 @@ local function keep_shapes(model, inputs)
     each_symbol(core.signature(v).expr, show)
   end
   for _, n in ipairs(model.nodes) do
-    for i = 1, n.node.outputs.n do
-      local v = n.node.outputs[i]
+    local outs = n.node.outputs
+    for i = 1, outs.n do
+      local v = outs[i]
       each_size(v, function(name)
         found = found or not shown[name]
         first[name] = first[name] or v
@@ -792,8 +793,9 @@ local function modules_are_known(model)
   for _, n in ipairs(model.nodes) do
     local last = n.modules and n.modules[#n.modules]
     if last and last.type ~= "" then return true end
-    for i = 1, n.node.inputs.n do
-      local v = n.node.inputs[i]
+    local ins = n.node.inputs
+    for i = 1, ins.n do
+      local v = ins[i]
       local w = core.is_value(v) and model.weights[model.resolve(v)]
       local owner = w and not w.constant and split_path(w.names[1]) or ""
       local path = last and last.path or ""

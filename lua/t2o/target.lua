@@ -78,8 +78,9 @@ local USUAL = { float32 = true, int64 = true }
 local LOGIC = { Not = true, And = true, Or = true, Xor = true, Cast = true, Where = true, If = true }
 
 local function is_usual(node, op)
-  for i = 1, node.inputs.n do
-    local v = node.inputs[i]
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     if v then
       local dtype = core.field(v, "dtype")
       local condition = dtype == "bool" and LOGIC[op] and (op ~= "Where" or i == 1)
@@ -148,8 +149,9 @@ end
 
 -- Whether the runtime will cast by itself what an input has.
 local function is_cast(target, node, fails)
-  for i = 1, node.inputs.n do
-    local dtype = node.inputs[i] and core.field(node.inputs[i], "dtype")
+  local ins = node.inputs
+  for i = 1, ins.n do
+    local dtype = ins[i] and core.field(ins[i], "dtype")
     if dtype and casts[target] and casts[target][dtype] and not (fails and fails[dtype]) then return true end
   end
   return false

@@ -120,7 +120,8 @@ local function count_uses(v, uses)
   uses[first] = (uses[first] or 0) + 1
   if uses[first] > 1 then return 0 end
   local n = 1
-  for i = 1, node.inputs.n do n = n + count_uses(node.inputs[i], uses) end
+  local ins = node.inputs
+  for i = 1, ins.n do n = n + count_uses(ins[i], uses) end
   return n
 end
 
@@ -139,7 +140,8 @@ local function show(v, seen)
     label = seen.labels[first] .. "="
   end
   local parts = {}
-  for i = 1, node.inputs.n do parts[i] = show(node.inputs[i], seen) end
+  local ins = node.inputs
+  for i = 1, ins.n do parts[i] = show(ins[i], seen) end
   local attrs, keys = core.arguments(node), {}
   for key in pairs(attrs) do keys[#keys + 1] = key end
   table.sort(keys)

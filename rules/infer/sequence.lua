@@ -73,8 +73,9 @@ end)
 -- Elements of sequences go in one by one, tensors as they are.
 infer.registry:body("SequenceMap", function(n)
   local out = {}
-  for i = 1, n.inputs.n do
-    local v = n.inputs[i]
+  local ins = n.inputs
+  for i = 1, ins.n do
+    local v = ins[i]
     local element = v and inside("seq", core.field(v, "container") or "")
     out[i] = { element and told(element) or v, not element and infer.shape(n, i) or nil }
   end

@@ -115,8 +115,9 @@ local function extreme(header, name, clamp)
         return narrow(t.aten[clamp](x, y), dtype)
       end
     end
-    for i = 1, n.inputs.n do
-      local v = wide(n.inputs[i])
+    local ins = n.inputs
+    for i = 1, ins.n do
+      local v = wide(ins[i])
       out = out and backmath.extreme(name, out, v, dtype) or v
     end
     return narrow(out, dtype)

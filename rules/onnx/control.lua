@@ -70,8 +70,9 @@ end
 
 local function reads(parts, v)
   for _, node in ipairs(parts.nodes) do
-    for i = 1, node.inputs.n do
-      if node.inputs[i] == v then return true end
+    local ins = node.inputs
+    for i = 1, ins.n do
+      if ins[i] == v then return true end
     end
   end
   for i = 2, #parts.outputs do

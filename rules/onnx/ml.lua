@@ -86,9 +86,10 @@ end)
 
 onnx:rule("ai.onnx.ml::FeatureVectorizer(X)", function(t, n)
   local parts = {}
-  for i = 1, n.inputs.n do
-    local x = t.to(n.inputs[i], "float32")
-    parts[i] = n.inputs[i].rank == 1 and t.aten.unsqueeze(x, 0) or x
+  local ins = n.inputs
+  for i = 1, ins.n do
+    local x = t.to(ins[i], "float32")
+    parts[i] = ins[i].rank == 1 and t.aten.unsqueeze(x, 0) or x
   end
   return t.aten.cat(parts, 1)
 end)

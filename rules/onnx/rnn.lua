@@ -160,7 +160,7 @@ local function is_absent(t, v) return not v or is_zeros(t, v) end
 
 -- Initial states of all directions; zeros where there are none.
 local function state(t, n, v, x, directions, hidden)
-  if not is_absent(t, v) then
+  if v and (not core.field(n.X, "known_rank") or not is_zeros(t, v)) then
     local width = core.field(v, "known_rank") and v.rank == 3 and v:size(2)
     if math.type(width) == "integer" and width ~= hidden then
       t.decline("a state of " .. width .. " numbers for a hidden size of " .. hidden .. ", which ONNX does not allow")

@@ -54,10 +54,11 @@ onnx:rule("SequenceMap(input_sequence) {body}", function(t, n)
   local body, captures = core.back_body(n.body)
   local outs, lists, others, is_list = {}, {}, {}, {}
   for i = 1, n.outputs.n do outs[i] = t.new("object") end
-  for i = 1, n.inputs.n do
-    is_list[i] = core.field(n.inputs[i], "kind") == "object"
+  local ins = n.inputs
+  for i = 1, ins.n do
+    is_list[i] = core.field(ins[i], "kind") == "object"
     local into = is_list[i] and lists or others
-    into[#into + 1] = n.inputs[i]
+    into[#into + 1] = ins[i]
   end
   core.torch_call("helper::map", {
     { "body_graph", body }, { "lists", lists }, { "others", others }, { "is_list", is_list },

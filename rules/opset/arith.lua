@@ -25,8 +25,9 @@ local BFLOAT16_SINCE = {
 for below, ops in pairs(BFLOAT16_SINCE) do
   for _, op in ipairs(ops) do
     opset:lower(op .. "()", { below = below }, function(g, n)
-      for i = 1, n.inputs.n do
-        if n.inputs[i] and n.inputs[i].dtype == "bfloat16" then return lib.computed_in(g, n, "float32", "bfloat16") end
+      local ins = n.inputs
+      for i = 1, ins.n do
+        if ins[i] and ins[i].dtype == "bfloat16" then return lib.computed_in(g, n, "float32", "bfloat16") end
       end
     end)
   end

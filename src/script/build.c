@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#define MAX_INPUTS 4096
+#define MAX_INPUTS 1000000 /* and results */
+#define FEW 16
 #define MAX_ELEMENTS ((int64_t)1 << 26)
 
 /* ---- attributes ---- */
@@ -130,7 +131,8 @@ static bool visible(const t2o_graph *from, const t2o_graph *owner)
     return false;
 }
 
-static uint32_t read_inputs(lua_State *L, int index, t2o_value **inputs)
+/* The list's values in `few`, or in the arena where they are more. */
+static t2o_value **read_inputs(lua_State *L, int index, t2o_value **few, uint32_t *n_inputs)
 {
     t2o_script *k = script_of(L);
     lua_getfield(L, index, "n");
@@ -138,6 +140,7 @@ static uint32_t read_inputs(lua_State *L, int index, t2o_value **inputs)
     lua_pop(L, 1);
     if (n < 0 || n > MAX_INPUTS)
         raise_coded(L, "E0603", "too many inputs");
+    t2o_value **inputs = n <= FEW ? few : T2O_NEW_N(k->s->arena, t2o_value *, n);
     for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, index, i + 1);
         inputs[i] = lua_isnil(L, -1) ? NULL : test_value(L, -1);
@@ -150,7 +153,8 @@ static uint32_t read_inputs(lua_State *L, int index, t2o_value **inputs)
     }
     while (n > 0 && !inputs[n - 1])
         n--;
-    return (uint32_t)n;
+    *n_inputs = (uint32_t)n;
+    return inputs;
 }
 
 static void check_built(lua_State *L, const t2o_schema *schema, const t2o_node *n)
@@ -176,8 +180,9 @@ static int l_build(lua_State *L)
     const t2o_schema *schema = custom ? NULL : schema_for(L, op);
     lua_Integer n_outputs = luaL_optinteger(L, 4, 1);
     luaL_argcheck(L, n_outputs >= 0 && n_outputs <= MAX_INPUTS, 4, "number of outputs");
-    t2o_value *inputs[MAX_INPUTS];
-    uint32_t n_inputs = read_inputs(L, 2, inputs), n_attrs;
+    t2o_value *few[FEW];
+    uint32_t n_inputs, n_attrs;
+    t2o_value **inputs = read_inputs(L, 2, few, &n_inputs);
     t2o_attr *attrs = read_attrs(L, 3, schema, &n_attrs);
     t2o_value **outputs = T2O_NEW_N(k->s->arena, t2o_value *, n_outputs ? n_outputs : 1);
     for (lua_Integer i = 0; i < n_outputs; i++)

@@ -2,6 +2,7 @@
 
     copy      t2o convert with --weights embed, external and link against cp of the same archive: 47 MB, 346 MB, 2.2 GB
     nodes     --weights link: what starting costs, what a node costs in a small and in a large model, how time grows
+    back      ONNX to Python source: how time grows with the nodes
     json      a graph of 20,000 nodes against Python's json.loads of its program
     sparse    an archive of 20 GB, most of it a hole, linked
     peers     against torch.onnx.export(dynamo=True) and torch-to-onnx from the same archive; to Python source against
@@ -134,6 +135,18 @@ class Bench:
         self.verdict("a node of vit_b_16 to one of resnet18 (whole processes)", (vit / 430) / (resnet / 69), "x", 1.5)
         self.verdict("memory of a node", (times[2][2] - times[0][2]) / 2e4 / 1e3, "kB")
 
+    def back(self):
+        counts = (4, 1000, 2000, 4000)
+        models = []
+        for n in counts:
+            models.append(self.folder / f"layers {n}.onnx")
+            run(convert(self.model(f"layers {n}", archive.layers, n), models[-1], "embed"))
+        small, *k = (t[0] for t in alternate(3, *[convert(m, self.folder / "back.py") for m in models]))
+        print(f"back: 5,000 nodes {k[0] * 1e3:.0f} ms, 10,000 {k[1] * 1e3:.0f} ms, 20,000 {k[2] * 1e3:.0f} ms")
+        self.verdict("back, 20 nodes: the whole process", small * 1e3, "ms", 60)
+        self.verdict("back, twice the nodes (20,000 to 10,000)", k[2] / k[1], "x", 2.2)
+        self.verdict("back, four times the nodes (20,000 to 5,000)", (k[2] - small) / (k[0] - small), "x", 4.4)
+
     def json(self):
         for name, make, count in (("layers 4000", archive.layers, 4000), ("chain 20000", archive.chain, 20000)):
             path = self.model(name, make, count)
@@ -193,7 +206,7 @@ def torch_python():
 
 
 def main():
-    parts = ("copy", "nodes", "json", "sparse", "peers")
+    parts = ("copy", "nodes", "back", "json", "sparse", "peers")
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--runs", type=int, default=7)
     p.add_argument("--peers", default=torch_python(), metavar="PYTHON")

@@ -510,3 +510,30 @@ def test_an_input_of_unknown_rank(t2o, tmp_path):
     done = t2o("convert", model, "-o", tmp_path / "a.pt2")
     assert done.returncode == 3 and "input 'x' has an unknown rank" in done.stderr and "-o NAME.py" in done.stderr
     assert t2o("convert", model, "-o", tmp_path / "a.py").returncode == 0
+
+
+# ---------------------------------------------------------------- large ones
+def row(n):
+    """One step behind the other."""
+    names = ["x"] + [f"v{i}" for i in range(n)]
+    return [h.make_node("Neg", [a], [b]) for a, b in zip(names, names[1:])], names[-1], [2]
+
+
+def many_parts(n):
+    """One value cut into many, all of them read."""
+    parts = [f"s{i}" for i in range(n)]
+    middle = [h.make_node("Neg", [p], [p + "n"]) for p in parts]
+    return [h.make_node("Split", ["x"], parts, num_outputs=n), *middle,
+            h.make_node("Concat", [p + "n" for p in parts], ["y"], axis=0)], "y", [n]
+
+
+@pytest.mark.parametrize("build", [row, many_parts])
+def test_large_graphs(t2o, tmp_path, build):
+    """Quadratic work would take more instructions than a rule may."""
+    nodes, result, shape = build(6000)
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, shape)],
+                         [h.make_tensor_value_info(result, 1, shape)])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10), tmp_path / "a.onnx")
+    for a, b in (("a.onnx", "a.pt2"), ("a.onnx", "a.py"), ("a.pt2", "b.onnx")):
+        done = t2o("convert", tmp_path / a, "-o", tmp_path / b)
+        assert done.returncode == 0, done.stderr
