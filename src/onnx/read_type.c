@@ -47,6 +47,15 @@ static const t2o_expr *symbol_of(t2o_reader *r, const char *param)
     return x;
 }
 
+/* Exporters write "?" or "None" for any size; the same twice is not the same size. */
+static bool names_size(const char *param)
+{
+    const char *p = param;
+    while (*p && !isalnum((unsigned char)*p) && (unsigned char)*p < 0x80)
+        p++;
+    return *p && strcmp(param, "None") != 0;
+}
+
 /* A dimension of which nothing is said has a symbol of its own. */
 static const t2o_expr *read_dim(t2o_reader *r, t2o_slice bytes)
 {
@@ -59,7 +68,7 @@ static const t2o_expr *read_dim(t2o_reader *r, t2o_slice bytes)
             const char *param = t2o_read_text(r, &f);
             if (!param)
                 return NULL;
-            dim = *param ? symbol_of(r, param) : NULL;
+            dim = names_size(param) ? symbol_of(r, param) : NULL;
         }
     }
     if (!t2o_read_whole(r, &w, "a dimension"))

@@ -17,6 +17,7 @@
 
 #define SCHEMA "\"schema_version\": {\"major\": 8, \"minor\": 14}"
 #define ATEN_OPSET 10
+#define LARGEST_EXAMPLE (1 << 18) /* of a size: seconds of sound */
 
 typedef struct writer {
     t2o_session *s;
@@ -149,35 +150,46 @@ static bool example(const t2o_exprs *e, const t2o_expr *x, int64_t usual, int64_
         return false;
     if (!strcmp(x->name, "Max") || !strcmp(x->name, "Min"))
         *out = (x->name[1] == 'a') == (a > b) ? a : b;
-    else if (b > 0 && a >= 0 && !strcmp(x->name, "FloorDiv"))
-        *out = a / b;
-    else if (b > 0 && a >= 0 && !strcmp(x->name, "Mod"))
-        *out = a % b;
+    else if (b > 0 && !strcmp(x->name, "FloorDiv"))
+        *out = a / b - (a % b < 0);
+    else if (b > 0 && !strcmp(x->name, "Mod"))
+        *out = a % b + (a % b < 0 ? b : 0);
     else
         return false;
     return true;
 }
 
-/* Whether no size of the graph's tensors is less than 2 by these examples: PyTorch takes 0 and 1 for special. */
-static bool all_usual(const t2o_graph *g, int64_t usual)
+/* How many sizes of the graph's tensors are less than 2 by these examples: PyTorch takes 0 and 1 for special, and no size
+ * can be negative. */
+static size_t unusual(const t2o_graph *g, int64_t usual)
 {
+    size_t n = 0;
     int64_t number;
     for (size_t i = 0; i < g->values.n; i++)
         for (int32_t d = 0; d < g->values.at[i]->rank; d++) {
             const t2o_expr *x = g->values.at[i]->dims[d];
-            if (x && !t2o_expr_is_int(x) && example(g->exprs, x, usual, &number) && number < 2)
-                return false;
+            n += x && !t2o_expr_is_int(x) && (!example(g->exprs, x, usual, &number) || number < 2);
         }
-    return true;
+    for (const t2o_node *node = g->first; node; node = node->next)
+        for (uint32_t i = 0; i < node->n_attrs; i++)
+            if (node->attrs[i].arg.kind == T2O_ARG_GRAPH)
+                n += unusual(node->attrs[i].arg.graph, usual);
+    return n;
 }
 
-/* Large enough for windows and cuts; 4 where no number is. */
+/* The least power of 2 that is large enough for the graph's windows and cuts, as far as any is. */
 static int64_t usual_size(const t2o_graph *g)
 {
-    for (int64_t usual = 4; usual <= 4096; usual *= 2)
-        if (all_usual(g, usual))
-            return usual;
-    return 4;
+    int64_t best = 4;
+    size_t least = SIZE_MAX;
+    for (int64_t usual = 4; usual <= LARGEST_EXAMPLE && least; usual *= 2) {
+        size_t n = unusual(g, usual);
+        if (n < least) {
+            best = usual;
+            least = n;
+        }
+    }
+    return best;
 }
 
 static void put_size(writer *w, const t2o_expr *x)

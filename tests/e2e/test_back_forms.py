@@ -496,6 +496,31 @@ def test_an_example_that_the_model_takes(t2o, tmp_path):
     assert sizes[2]["as_expr"]["hint"] == {"as_int": 8}
 
 
+@pytest.mark.parametrize("name", ["?", "None", ""])
+def test_sizes_without_a_name_are_not_the_same(t2o, tmp_path, name):
+    model = write_model(tmp_path / "a.onnx", [h.make_node("Neg", ["x"], ["y"])], {"x": [name, name, "n", "n"]},
+                        [name, name, "n", "n"])
+    assert t2o("convert", model, "-o", tmp_path / "a.pt2").returncode == 0
+    sizes = program_of(tmp_path / "a.pt2")["graph_module"]["graph"]["tensor_values"]["x"]["sizes"]
+    texts = [s["as_expr"]["expr_str"] for s in sizes]
+    assert texts[2] == texts[3] and len(set(texts)) == 3
+
+
+def test_an_example_in_a_body(t2o, tmp_path):
+    """Frames of sound, cut out in a branch: the size is a quotient."""
+    conv = h.make_node("MaxPool", ["x"], ["b"], kernel_shape=[256], strides=[128])
+    bodies = [h.make_graph([conv], "a", [], [h.make_tensor_value_info("b", 1, [1, 2, None])]),
+              h.make_graph([h.make_node("MaxPool", ["x"], ["c"], kernel_shape=[256], strides=[128])], "b", [],
+                           [h.make_tensor_value_info("c", 1, [1, 2, None])])]
+    graph = h.make_graph([h.make_node("If", ["k"], ["y"], then_branch=bodies[0], else_branch=bodies[1])], "g",
+                         [h.make_tensor_value_info("x", 1, [1, 2, "n"]), h.make_tensor_value_info("k", 9, [])],
+                         [h.make_tensor_value_info("y", 1, [1, 2, None])])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10), tmp_path / "a.onnx")
+    assert t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.pt2").returncode == 0
+    sizes = program_of(tmp_path / "a.pt2")["graph_module"]["graph"]["tensor_values"]["x"]["sizes"]
+    assert sizes[2]["as_expr"]["hint"]["as_int"] >= 256 + 128
+
+
 def test_arguments_in_an_archive(t2o, tmp_path):
     """torch.fx writes code with these names."""
     model = write_model(tmp_path / "a.onnx", [h.make_node("Sub", ["class", "torch"], ["y"])],
