@@ -60,6 +60,14 @@ onnx:rule("SequenceMap(input_sequence) {body}", function(t, n)
     local into = is_list[i] and lists or others
     into[#into + 1] = ins[i]
   end
+  local given, results = core.body_ports(body)
+  local same = {} -- lists whose elements come back as they are
+  for i = 1, n.outputs.n do
+    for j = 1, ins.n do
+      if is_list[j] and results[i] == given[j] then same[i] = ins[j] end
+    end
+  end
+  if #same == n.outputs.n then return table.unpack(same) end
   core.torch_call("helper::map", {
     { "body_graph", body }, { "lists", lists }, { "others", others }, { "is_list", is_list },
     { "additional", captures },

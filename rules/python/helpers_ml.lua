@@ -4,11 +4,13 @@ local python = require("t2o.pyrules").registry
 
 python:helper("find_entries(Any x, Any[] keys, Any[] values, Any default) -> Any", [=[
 def find_entries(x, keys, values, default):
-    """What each element of x stands for, as a flat list; a key that comes twice is the latter one."""
+    """What each element of x stands for, as a flat list; of equal keys the last counts."""
+    def hashable(key):
+        return "nan" if isinstance(key, float) and math.isnan(key) else key
     if isinstance(x, torch.Tensor):
         keys = torch.tensor(keys, dtype=x.dtype).tolist()
-    table = {"nan" if key != key else key: value for key, value in zip(keys, values)}
-    return [table.get("nan" if key != key else key, default) for key in x.ravel().tolist()]]=])
+    table = {hashable(key): value for key, value in zip(keys, values)}
+    return [table.get(hashable(key), default) for key in x.ravel().tolist()]]=])
 
 python:helper("look_up(Any x, Any[] keys, Any[] values, Any default, *, ScalarType dtype) -> Tensor", [=[
 def look_up(x, keys, values, default, dtype):

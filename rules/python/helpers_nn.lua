@@ -9,7 +9,7 @@ def deform_conv2d(x, weight, offset, stride, padding, dilation, groups, offset_g
     (sy, sx), (py, px), (dy, dx) = (
         v if isinstance(v, tuple) else (v, v) for v in (stride, padding, dilation)
     )
-    n, c, h, w = x.shape
+    n, _, h, w = x.shape
     kh, kw = weight.shape[2:]
     oh, ow = offset.shape[2:]
 
