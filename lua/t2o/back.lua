@@ -121,6 +121,8 @@ function t.need_python(what)
   if not t.python then core.decline(what .. ": it can be written as Python source only (-o NAME.py)") end
 end
 
+local unbacked = 0 -- numbers read at run time so far
+
 local function call(op, count, ...)
   if op:find("^helper::") then t.need_python("PyTorch has no operator for this") end
   local schema = schema_of(op)
@@ -151,6 +153,9 @@ local function call(op, count, ...)
   core.torch_call(op, args, outs)
   if op == "aten::sym_size.int" and core.field(a.self, "known_rank") then
     core.set_expr(outs[1], a.self:size(a.dim))
+  elseif op == "aten::item" and not t.python then -- shapes can name it
+    core.set_expr(outs[1], core.symbol("u" .. unbacked))
+    unbacked = unbacked + 1
   end
   return table.unpack(outs)
 end

@@ -264,8 +264,41 @@ local function float_value(d)
   return add_all(pieces, op)
 end
 
+local COMPARISONS = {
+  StrictGreaterThan = "Greater", GreaterThan = "GreaterOrEqual", StrictLessThan = "Less", LessThan = "LessOrEqual",
+  Equality = "Equal", Eq = "Equal", And = "And", Or = "Or",
+}
+
+-- A condition on sizes as a value bool[1].
+local function condition_value(d)
+  if d.name == "true" or d.name == "false" then return core.constant("bool", { 1 }, { d.name == "true" }) end
+  if d.name == "Not" then return g.Not(condition_value(d.args[1])) end
+  if d.name == "Unequality" or d.name == "Ne" then
+    return g.Not(g.Equal(number_value(d.args[1]), number_value(d.args[2])))
+  end
+  local op, pieces = COMPARISONS[d.name], {}
+  if not op then core.decline(string.format("the condition %s cannot be computed in ONNX", tostring(d))) end
+  local value = (op == "And" or op == "Or") and condition_value or number_value
+  for i, x in ipairs(d.args) do pieces[i] = value(x) end
+  return add_all(pieces, op)
+end
+
+-- Of Piecewise(ExprCondPair(value, condition), ...) the first whose condition holds; the last one's always does.
+local function piecewise_value(d)
+  local out
+  for i = #d.args, 1, -1 do
+    local value, condition = d.args[i].args[1], d.args[i].args[2]
+    if not out and condition.name ~= "true" then
+      core.decline(string.format("the size %s has no value where no condition holds", tostring(d)))
+    end
+    out = out and g.Where(condition_value(condition), number_value(value), out) or number_value(value)
+  end
+  return out
+end
+
 local function compute(d)
   if d.kind == "symbol" then return symbol_value(d) end
+  if d.name == "Piecewise" then return piecewise_value(d) end
   local rounding = TO_INT[d.name]
   if d.kind == "call" and rounding ~= nil then
     local x = float_value(d.args[1])

@@ -16,13 +16,40 @@ local MAX_COST, MAX_WIDTH = 6, 92 -- of a statement that takes in those before i
 
 -- ---- sizes ----
 
-local FUNCTIONS = { Max = "max", Min = "min" }
+local FUNCTIONS = {
+  Max = "max", Min = "min", TruncToInt = "int", FloorToInt = "math.floor", CeilToInt = "math.ceil",
+  RoundToInt = "round",
+}
 local SIGNS = {
+  FloatTrueDiv = { "/", text.PRODUCT }, IntTrueDiv = { "/", text.PRODUCT }, FloatPow = { "**", text.POWER },
   FloorDiv = { "//", text.PRODUCT }, CleanDiv = { "//", text.PRODUCT }, Mod = { "%", text.PRODUCT },
   PythonMod = { "%", text.PRODUCT }, Pow = { "**", text.POWER }, PowByNatural = { "**", text.POWER },
 }
 
 local size_expr
+
+local COMPARISONS = {
+  StrictGreaterThan = ">", GreaterThan = ">=", StrictLessThan = "<", LessThan = "<=", Equality = "==", Eq = "==",
+  Unequality = "!=", Ne = "!=",
+}
+
+-- value if condition else value
+local function piecewise_expr(fn, dim)
+  local out
+  for i = #dim.args, 1, -1 do
+    local value, condition = dim.args[i].args[1], dim.args[i].args[2]
+    local sign = COMPARISONS[condition.name]
+    if not out and condition.name ~= "true" or out and not sign then
+      core.decline("the size " .. tostring(dim) .. " has no form in Python")
+    end
+    local e = size_expr(fn, value)
+    out = out and text.expr(text.TERNARY, { sub = e, prec = text.TERNARY + 1 }, " if ",
+      { sub = size_expr(fn, condition.args[1]), prec = text.TERNARY + 1 }, " " .. sign .. " ",
+      { sub = size_expr(fn, condition.args[2]), prec = text.TERNARY + 1 }, " else ",
+      { sub = out, prec = text.TERNARY }) or e
+  end
+  return out
+end
 
 local function call_expr(fn, dim)
   local args = dim.args
@@ -31,6 +58,9 @@ local function call_expr(fn, dim)
     return text.expr(sign[2], { sub = size_expr(fn, args[1]), prec = sign[2] }, " " .. sign[1] .. " ",
       { sub = size_expr(fn, args[2]), prec = sign[2] + 1 })
   end
+  if dim.name == "ToFloat" then return size_expr(fn, args[1]) end -- all operators take integers too
+  if dim.name == "Float" then return text.atom({ lit = text.number(tonumber(args[1].name)), name = "size" }) end
+  if dim.name == "Piecewise" then return piecewise_expr(fn, dim) end
   if not FUNCTIONS[dim.name] then core.decline("the size " .. tostring(dim) .. " has no form in Python") end
   local parts = {}
   for i, x in ipairs(args) do parts[i] = { sub = size_expr(fn, x), prec = text.TERNARY } end

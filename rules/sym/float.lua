@@ -24,6 +24,7 @@ end
 operator:rule("mod(Scalar a, Scalar b) -> Scalar", float(function(_, x, y) return x % y end))
 operator:rule("neg(Scalar a) -> Scalar", float(function(g, x) return g.Neg(x) end))
 torch:rule("sym_float(Scalar a) -> Scalar", float(function(_, x) return x end))
+torch:rule("_sym_sqrt(Scalar a) -> Scalar", float(function(g, x) return g.Sqrt(x) end))
 torch:rule("sym_max(Scalar a, Scalar b) -> Scalar", float(function(g, x, y) return g.Max(x, y) end))
 torch:rule("sym_min(Scalar a, Scalar b) -> Scalar", float(function(g, x, y) return g.Min(x, y) end))
 

@@ -159,8 +159,8 @@ static bool example(const t2o_exprs *e, const t2o_expr *x, int64_t usual, int64_
     return true;
 }
 
-/* How many sizes of the graph's tensors are less than 2 by these examples: PyTorch takes 0 and 1 for special, and no size
- * can be negative. */
+/* How many sizes of the graph's tensors are less than 2 by these examples: PyTorch takes 0 and 1 for special, and no
+ * size can be negative. */
 static size_t unusual(const t2o_graph *g, int64_t usual)
 {
     size_t n = 0;
@@ -832,6 +832,7 @@ bool t2o_pt2_write(const t2o_program *p, const char *source, t2o_output *out)
             return t2o_fail(w.s, "E0302", "input '%s' has an unknown rank, for which an archive has no place: write"
                             " Python source (-o NAME.py)", p->graph->inputs.at[i]->name);
     w.usual = usual_size(p->graph);
+    w.n_unbacked = (unsigned)p->graph->values.n; /* behind those that values have already */
     t2o_string_start(&w.text, w.arena);
     put_program(&w);
     if (!w.ok)

@@ -1235,6 +1235,18 @@ def nested_control():
 
 
 @case(dynamic=({0: DYN},))
+def size_arithmetic():
+    """Roots, quotients, halves and choices of a size, in numbers and in shapes."""
+    def forward(self, x):
+        n = x.shape[0]
+        y = x * torch.sym_float(n) ** 0.5 + torch.sym_ite(n > 4, n + 1, n * 2) + math.trunc(n * 0.75) - n % 3
+        z = y * torch.sym_sqrt(n) + n / 4
+        return z, x.new_zeros(math.trunc(n * 1.25)), x.new_ones(n // 2 + n * 2), \
+            x.new_full((torch.sym_max(n, 5) - torch.sym_min(n - 3, 2),), 2.0)
+    return module(forward), [randn(7)], [randn(4)], [randn(10)]
+
+
+@case(dynamic=({0: DYN},))
 def carried_sizes():
     """Integers that loops carry, one loop in another; they choose rows and come out of the model."""
     def forward(self, x):
