@@ -27,6 +27,12 @@ def test_version(t2o):
     assert done.returncode == 0 and done.stdout.startswith("t2o ") and not done.stderr
 
 
+@pytest.mark.parametrize("command", ["", "convert", "attach", "check", "verify", "record", "info", "rules"])
+def test_help_fits_a_terminal(t2o, command):
+    done = t2o(*command.split(), "--help")
+    assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
+
+
 def test_help(t2o):
     done = t2o("--help")
     assert done.returncode == 0 and not done.stderr
