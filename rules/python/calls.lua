@@ -1,5 +1,6 @@
 -- rules/python/calls.lua: torch calls as operators, methods and functions.
 
+local core = require("t2o.core")
 local python = require("t2o.pyrules").registry
 
 -- ---- nothing to say ----
@@ -149,8 +150,35 @@ end)
 
 -- ---- shapes ----
 
+local LONG = 3 -- operators of a size
+
+local function operators(d)
+  local n = 0
+  for _, x in ipairs(core.is_dim(d) and d.kind ~= "symbol" and d.args or {}) do n = n + 1 + operators(x) end
+  return n
+end
+
+-- A size that is long to write is left to PyTorch where all others are said.
+local function shorter(sizes)
+  local long
+  for i, item in ipairs(sizes) do
+    if item.value == -1 or item.kind == "value" or long and operators(item.value) > LONG then return end
+    if operators(item.value) > LONG then long = i end
+  end
+  if long then sizes[long] = { kind = "int", value = -1 } end
+end
+
+python:rule("view", function(_, a)
+  shorter(a._items.size.value)
+  return "{self}.view({*size})"
+end)
+python:rule("reshape", function(_, a)
+  shorter(a._items.shape.value)
+  return "{self}.reshape({*shape})"
+end)
+
 python:form {
-  ["view"] = "{self}.view({*size})", ["view.dtype"] = "{self}.view({dtype})", reshape = "{self}.reshape({*shape})",
+  ["view.dtype"] = "{self}.view({dtype})",
   permute = "{self}.permute({*dims})",
   expand = "{self}.expand({*size})", ["repeat"] = "{self}.repeat({*repeats})", ["transpose.int"] =
   "{self}.transpose({dim0}, {dim1})", ["flatten.using_ints"] = "{self}.flatten({start_dim}{, end_dim})",
