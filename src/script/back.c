@@ -5,6 +5,7 @@
 #include "script/internal.h"
 
 #include <ctype.h>
+#include <strings.h>
 
 typedef struct capture {
     t2o_value *outer, *inner; /* a value of the torch graph around, the input of the body that stands for it */
@@ -51,10 +52,31 @@ static const char *free_path(t2o_script *k, const char *name)
     return t2o_string_end(&out);
 }
 
+/* "conv.weight" for "conv/kernel:0": what Keras and PaddlePaddle call the weights of a layer. */
+static const char *role_name(t2o_script *k, const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } roles[] = {
+        { "/kernel:0", ".weight" }, { "/depthwise_kernel:0", ".weight" }, { "/embeddings:0", ".weight" },
+        { "/bias:0", ".bias" }, { "/gamma:0", ".weight" }, { "/beta:0", ".bias" }, { "/alpha:0", ".weight" },
+        { "/moving_mean:0", ".running_mean" }, { "/moving_variance:0", ".running_var" },
+        { "_bn_scale", "_bn.weight" }, { "_bn_offset", "_bn.bias" }, { "_bn_mean", "_bn.running_mean" },
+        { "_bn_variance", "_bn.running_var" }, { "_weights", ".weight" }, { ".w_0", ".weight" }, { ".b_0", ".bias" },
+    };
+    size_t n = name && !k->back->from_torch ? strlen(name) : 0;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        size_t m = strlen(roles[i].theirs);
+        if (n > m && !strcmp(name + n - m, roles[i].theirs))
+            return t2o_printf(k->s->arena, "%.*s%s", (int)(n - m), name, roles[i].ours);
+    }
+    return name;
+}
+
 /* A name that state_dict takes as a path of attributes; for '-' in one there is getattr. */
 static const char *state_name(t2o_script *k, const char *name)
 {
-    name = bias_name(k, name);
+    name = role_name(k, bias_name(k, name));
     char *out = t2o_strdup(k->s->arena, name && *name ? name : "constant");
     for (char *p = out; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-' && (*p != '.' || p == out || p[-1] == '.' || !p[1]))
@@ -600,6 +622,13 @@ static int l_graph_ops(lua_State *L)
     return 1;
 }
 
+/* A model of PyTorch's exporters or of t2o; one that does not say counts as such. */
+static bool is_from_torch(const t2o_onnx_source *source)
+{
+    const char *producer = source ? source->producer : NULL;
+    return !producer || !*producer || !strcasecmp(producer, "pytorch") || !strcmp(producer, "t2o");
+}
+
 static bool says_kinds(const t2o_graph *g)
 {
     for (size_t i = 0; i < g->constants.n; i++)
@@ -769,7 +798,7 @@ t2o_program *t2o_script_back(t2o_script *k, const t2o_program *onnx)
                         .verifier = "TRAINING" };
     p->graph = t2o_graph_new(k->s, k->exprs, "main");
     p->graph->program = p;
-    back_state back = { .program = p, .says_kinds = says_kinds(onnx->graph) };
+    back_state back = { .program = p, .says_kinds = says_kinds(onnx->graph), .from_torch = is_from_torch(onnx->onnx) };
     back_scope top = { .onnx = onnx->graph, .torch = p->graph };
     k->back = &back;
     k->graph = onnx->graph;

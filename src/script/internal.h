@@ -109,6 +109,7 @@ typedef struct back_state {
     t2o_map names;              /* of weights, and of the modules in the file's names: what is taken */
     t2o_map named;              /* by these names: of the file, or made here by a name that was asked for */
     bool says_kinds;            /* the model says which weights are parameters and buffers */
+    bool from_torch;            /* its weights are called as in state_dict, not by the rules of another framework */
 } back_state;
 int open_back(lua_State *L);
 

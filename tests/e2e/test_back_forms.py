@@ -530,6 +530,21 @@ def test_arguments_in_an_archive(t2o, tmp_path):
     assert [n["user_input"]["arg"]["as_tensor"]["name"] for n in names] == ["class_", "torch_"]
 
 
+@pytest.mark.parametrize("names, producer, found", [
+    (("c/kernel:0", "c/bias:0"), "tf2onnx", True), (("c.w_0", "c.b_0"), "PaddlePaddle", True),
+    (("c_weights", "c_bn_offset"), "pytorch", False)])
+def test_weights_by_the_names_of_other_frameworks(t2o, tmp_path, names, producer, found):
+    """A parameter of PyTorch's that is called alike keeps its name."""
+    held = [nh.from_array(a, n) for a, n in zip((weights(4, 3, 3, 3), weights(4)), names)]
+    graph = h.make_graph([h.make_node("Conv", ["x", *names], ["y"])], "g", [h.make_tensor_value_info("x", 1, [1, 3, 5, 5])],
+                         [h.make_tensor_value_info("y", 1, [1, 4, 3, 3])], held)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 20)], ir_version=10, producer_name=producer),
+              tmp_path / "a.onnx")
+    assert t2o("convert", tmp_path / "a.onnx", "-o", tmp_path / "a.py").returncode == 0
+    text = (tmp_path / "a.py").read_text()
+    assert ("self.c = nn.Conv2d(3, 4, 3)" in text) == found and ("self.c_weights = " in text) != found
+
+
 def test_an_input_of_unknown_rank(t2o, tmp_path):
     model = write_model(tmp_path / "a.onnx", [h.make_node("Neg", ["x"], ["y"])], {"x": None}, None)
     done = t2o("convert", model, "-o", tmp_path / "a.pt2")
