@@ -335,3 +335,27 @@ bool t2o_output_commit(t2o_output *out)
     drop(out);
     return t2o_fail(out->s, "E0101", "cannot write '%s': %s", out->path, strerror(out->error));
 }
+
+bool t2o_output_commit_pair(t2o_output *weights, t2o_output *model)
+{
+    if (!t2o_output_finish(weights) || !t2o_output_finish(model)) {
+        t2o_output_discard(weights);
+        t2o_output_discard(model);
+        return false;
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    int old = open(weights->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* freeing a large file takes time: later */
+    if (old >= 0)
+        unlink(model->path);
+    bool ok = t2o_output_commit(weights);
+    if (ok)
+        ok = t2o_output_commit(model);
+    else
+        t2o_output_discard(model);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (old >= 0)
+        close(old);
+    return ok;
+}

@@ -52,6 +52,9 @@ uint64_t t2o_output_size(const t2o_output *out);
 bool t2o_output_finish(t2o_output *out);
 /* Both end the output; commit returns false after E0101 and then leaves no file. */
 bool t2o_output_commit(t2o_output *out);
+/* Of a model and its weights, which are complete before either gets its name: an old model never stands beside new
+ * weights, not even where the process is killed; between the two there is none. Ends both. */
+bool t2o_output_commit_pair(t2o_output *weights, t2o_output *model);
 void t2o_output_discard(t2o_output *out);
 /* From here on SIGINT, SIGTERM and SIGHUP remove what is not finished before they end the process. */
 void t2o_output_mind_signals(void);

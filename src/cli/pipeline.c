@@ -202,7 +202,6 @@ static bool weights_options(run *r, t2o_onnx_options *o)
     return false;
 }
 
-/* Both files are complete before either gets its name. */
 static bool step_write(run *r)
 {
     t2o_onnx_options o = { .opset = r->opset, .ir_version = r->o->ir_version, .strip_meta = r->o->strip_meta };
@@ -214,9 +213,8 @@ static bool step_write(run *r)
         return false;
     bool ok = t2o_onnx_write(r->onnx, &o, out, &data);
     r->bytes_written = t2o_output_size(out) + (data ? t2o_output_size(data) : 0);
-    ok = ok && (!data || t2o_output_finish(data)) && t2o_output_finish(out) && (!data || t2o_output_commit(data));
     if (ok)
-        return t2o_output_commit(out);
+        return data ? t2o_output_commit_pair(data, out) : t2o_output_commit(out);
     t2o_output_discard(data);
     t2o_output_discard(out);
     return false;

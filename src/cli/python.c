@@ -21,7 +21,6 @@ bool step_python(run *r)
     return t2o_script_python(r->script, r->program, &r->python);
 }
 
-/* Both files are complete before either gets its name; the weights, which hold the stamp, get it last. */
 bool step_write_python(run *r)
 {
     const char *weights = safetensors_beside(r->s, r->output);
@@ -37,9 +36,5 @@ bool step_write_python(run *r)
     }
     t2o_output_write(source, r->python.text, r->python.n);
     r->bytes_written = t2o_output_size(data) + t2o_output_size(source);
-    if (t2o_output_finish(data) && t2o_output_finish(source) && t2o_output_commit(source))
-        return t2o_output_commit(data);
-    t2o_output_discard(data);
-    t2o_output_discard(source);
-    return false;
+    return t2o_output_commit_pair(data, source);
 }
