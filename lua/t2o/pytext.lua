@@ -7,6 +7,8 @@
 --   { instance = module }                   the call of the constructor of another class
 --   { sub = expression, prec = p }          an expression in it
 
+local core = require("t2o.core")
+
 local M = {}
 
 M.TERNARY, M.OR, M.COMPARE, M.SUM, M.PRODUCT, M.UNARY, M.POWER, M.ATOM = 1, 2, 5, 10, 11, 12, 13, 15
@@ -45,22 +47,20 @@ function M.quote(text)
   end) .. '"'
 end
 
-local KEYWORDS = {}
-for word in ([[False None True and as assert async await break class continue def del elif else except
-  finally for from global if import in is lambda nonlocal not or pass raise return try while with yield
-  match case type]]):gmatch("%S+") do
-  KEYWORDS[word] = true
-end
+-- Names that are keywords in some places only, and taken for such by readers.
+local SOFT_KEYWORDS = { match = true, case = true, type = true }
+
+local function is_keyword(text) return core.is_keyword(text) or SOFT_KEYWORDS[text] == true end
 
 function M.is_identifier(text)
-  return text:find("^[%a_][%w_]*$") ~= nil and not KEYWORDS[text]
+  return text:find("^[%a_][%w_]*$") ~= nil and not is_keyword(text)
 end
 
 --- Text as a name that Python takes.
 function M.identifier(text)
   local name = text:gsub("[^%w_]+", "_"):gsub("^(%d)", "_%1")
   if name == "" then name = "value" end
-  return KEYWORDS[name] and name .. "_" or name
+  return is_keyword(name) and name .. "_" or name
 end
 
 --- Text for a comment: one line, not long, in UTF-8.

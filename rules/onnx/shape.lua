@@ -320,17 +320,11 @@ local function backwards(t, n, x, cut)
   return step == -1 and y or t.aten["slice.Tensor"](y, axis, 0, END, -step)
 end
 
-local function all_forwards(cuts)
-  for _, cut in ipairs(cuts) do
-    if cut[4] < 0 then return false end
-  end
-  return true
-end
+local AXIS, STEP = 1, 4 -- fields of a cut
 
--- Whether one of the axes is counted from the end of a rank that nobody knows.
-local function from_end(cuts)
+local function any_negative(cuts, field)
   for _, cut in ipairs(cuts) do
-    if cut[1] < 0 then return true end
+    if cut[field] < 0 then return true end
   end
   return false
 end
@@ -348,8 +342,8 @@ end
 
 onnx:rule("Slice(data, starts, ends, axes?, steps?)", function(t, n)
   local cuts = cuts_of(t, n)
-  if cuts and all_forwards(cuts) then
-    if t.python and #cuts > 1 and not from_end(cuts) then return one_index(t, n.data, cuts) end
+  if cuts and not any_negative(cuts, STEP) then
+    if t.python and #cuts > 1 and not any_negative(cuts, AXIS) then return one_index(t, n.data, cuts) end
     local y = n.data
     for _, cut in ipairs(cuts) do y = t.aten["slice.Tensor"](y, table.unpack(cut)) end
     return y

@@ -1,4 +1,5 @@
 /* python.c: how lua/t2o/python.lua reads a torch graph: its parts, calls with the kinds of their arguments, places. */
+#include "base/python_names.h"
 #include "graph/meta.h"
 #include "script/internal.h"
 
@@ -202,12 +203,20 @@ static int l_body_key(lua_State *L)
     return 1;
 }
 
+/* core.is_keyword(name): one of Python's */
+static int l_is_keyword(lua_State *L)
+{
+    lua_pushboolean(L, t2o_is_python_keyword(luaL_checkstring(L, 1)));
+    return 1;
+}
+
 int open_python(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "again", l_again }, { "read_from", l_read_from }, { "body_key", l_body_key },
         { "call", l_call }, { "returns", l_returns }, { "places", l_places },
-        { "signature", l_signature }, { "parts", l_parts }, { NULL, NULL },
+        { "signature", l_signature }, { "parts", l_parts },     { "is_keyword", l_is_keyword },
+        { NULL, NULL },
     };
     luaL_setfuncs(L, functions, 0);
     return 0;

@@ -263,14 +263,15 @@ static void watch(lua_State *L)
         lua_sethook(L, NULL, 0, 0);
 }
 
-static bool call_with(t2o_script *k, int n_args, int n_results, int64_t ticks)
+static bool call_with(t2o_script *k, int n_args, int n_results, int64_t ticks_a_megabyte)
 {
     lua_State *L = k->L;
     int base = lua_gettop(L) - n_args;
+    k->size_of_rest = t2o_arena_used(k->s->arena) - k->pieces;
     watch(L);
     lua_pushcfunction(L, l_on_error);
     lua_insert(L, base);
-    k->ticks = ticks;
+    k->ticks = TICKS_A_RULE + (int64_t)(k->size_of_rest >> 20) * ticks_a_megabyte;
     int status = lua_pcall(L, n_args, n_results, base);
     lua_remove(L, base);
     if (status == LUA_OK)
@@ -281,14 +282,12 @@ static bool call_with(t2o_script *k, int n_args, int n_results, int64_t ticks)
 
 bool script_call(t2o_script *k, int n_args, int n_results)
 {
-    k->size_of_rest = t2o_arena_used(k->s->arena) - k->pieces;
-    return call_with(k, n_args, n_results, TICKS_A_RULE);
+    return call_with(k, n_args, n_results, 0);
 }
 
 bool script_call_long(t2o_script *k, int n_args, int n_results)
 {
-    k->size_of_rest = t2o_arena_used(k->s->arena) - k->pieces;
-    return call_with(k, n_args, n_results, TICKS_A_RULE + (int64_t)(k->size_of_rest >> 20) * TICKS_A_MEGABYTE);
+    return call_with(k, n_args, n_results, TICKS_A_MEGABYTE);
 }
 
 /* ---- start ---- */
